@@ -1,0 +1,265 @@
+"""Drive clients, repeat and interleave, and show the result: what every benchmark shares.
+
+Knows no system and no workload.
+The progress bar is drawn only between repetitions, since its own thread would disturb what is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import inspect
+import json
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+#: One operation of a client, given the client's number and how many operations it did before.
+Operation = Callable[[int, int], Awaitable[object] | object]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one system did in one kind of work."""
+
+    work: str
+    system: str
+    ops_s: float
+    p50_us: float
+    p99_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One repetition: the seconds each operation took, and how long all of them took together."""
+
+    latencies: list[float]
+    elapsed: float
+
+    def percentile(self, share: float) -> float:
+        """Return the latency that this share of the operations does not exceed, in seconds."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A system as one kind of work sees it."""
+
+    name: str
+    operation: Operation
+    clients: int = 1
+    #: Whether the operation blocks, so that clients are threads and not tasks.
+    threaded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long to measure."""
+
+    repetitions: int
+    #: Length of one repetition.
+    seconds: float
+    #: Operations of each client in a repetition, however long they take.
+    at_least: int = 3
+
+
+class Report:
+    """The rows so far, a progress bar while measuring, a table at the end."""
+
+    def __init__(self) -> None:
+        """Draw on the terminal."""
+        self.rows: list[Row] = []
+        self._console = Console()
+        columns = TextColumn("{task.description:<40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        self._progress = Progress(*columns, console=self._console, auto_refresh=False)
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def expect(self, steps: int) -> None:
+        """Set the length of the progress bar."""
+        self._progress.update(self._task, total=steps, refresh=True)
+
+    def say(self, doing: str, *, advance: int = 0) -> None:
+        """Show what happens now."""
+        self._progress.update(self._task, description=doing, advance=advance, refresh=True)
+
+    def note(self, text: str) -> None:
+        """Print a fact that belongs to the result."""
+        self._console.print(text, highlight=False, markup=False)
+
+    def show(self) -> None:
+        """Print the table, each work's best throughput in bold."""
+        table = Table("work", "system", title="higher ops/s and lower µs are better")
+        for name in ("ops/s", "p50 µs", "p99 µs"):
+            table.add_column(name, justify="right")
+        previous = None
+        for row in self.rows:
+            if previous not in {None, row.work}:
+                table.add_section()
+            previous = row.work
+            best = max(other.ops_s for other in self.rows if other.work == row.work)
+            figures = (_short(row.ops_s), _short(row.p50_us), _short(row.p99_us))
+            table.add_row(row.work, row.system, *figures, style="bold" if row.ops_s == best else None)
+        self._console.print(table)
+
+    def write(self, path: Path) -> None:
+        """Write the rows as JSON."""
+        path.write_text(json.dumps([asdict(row) for row in self.rows], indent=1) + "\n", encoding="utf-8")
+
+
+def _short(figure: float) -> str:
+    return f"{figure:,.0f}" if figure >= 10 else f"{figure:.1f}"
+
+
+async def compare(report: Report, work: str, contenders: Sequence[Contender], effort: Effort) -> None:
+    """Measure the contenders in turn, repetition by repetition, and add the medians to the report.
+
+    The first repetition warms up and is thrown away; a burst of noise hits one repetition of each, not one system.
+    """
+    samples: dict[str, list[Sample]] = {contender.name: [] for contender in contenders}
+    for repetition in range(effort.repetitions + 1):
+        for contender in _rotated(contenders, repetition):
+            report.say(f"{work} · {contender.name}")
+            sample = await _drive(contender, effort)
+            if repetition:
+                samples[contender.name].append(sample)
+            report.say(f"{work} · {contender.name}", advance=1)
+    report.rows.extend(_median(work, name, taken) for name, taken in samples.items())
+
+
+def steps(contenders: int, effort: Effort) -> int:
+    """Return how far one comparison moves the progress bar."""
+    return contenders * (effort.repetitions + 1)
+
+
+def _rotated(contenders: Sequence[Contender], by: int) -> list[Contender]:
+    start = by % len(contenders)
+    return [*contenders[start:], *contenders[:start]]
+
+
+def _median(work: str, system: str, samples: list[Sample]) -> Row:
+    def middle(values: list[float]) -> float:
+        return round(statistics.median(values), 1)
+
+    return Row(
+        work=work,
+        system=system,
+        ops_s=middle([len(s.latencies) / s.elapsed for s in samples]),
+        p50_us=middle([s.percentile(0.5) * 1e6 for s in samples]),
+        p99_us=middle([s.percentile(0.99) * 1e6 for s in samples]),
+    )
+
+
+async def _drive(contender: Contender, effort: Effort) -> Sample:
+    # Frozen, so that no system pays for scanning the modules that another one imported.
+    gc.collect()
+    gc.freeze()
+    if not contender.threaded:
+        return await _drive_tasks(contender, effort)
+    if contender.clients == 1:
+        return _drive_one(contender, effort)
+    return _drive_threads(contender, effort)
+
+
+async def _drive_tasks(contender: Contender, effort: Effort) -> Sample:
+    latencies: list[float] = []
+    started = time.perf_counter()
+    end = started + effort.seconds
+
+    async def client(number: int) -> None:
+        count = 0
+        before = time.perf_counter()
+        while before < end or count < effort.at_least:
+            answer = contender.operation(number, count)
+            if inspect.isawaitable(answer):
+                await answer
+            after = time.perf_counter()
+            latencies.append(after - before)
+            count += 1
+            before = after
+
+    await asyncio.gather(*(client(number) for number in range(contender.clients)))
+    return Sample(latencies, time.perf_counter() - started)
+
+
+def _drive_one(contender: Contender, effort: Effort) -> Sample:
+    started = time.perf_counter()
+    latencies = _loop(contender.operation, 0, started + effort.seconds, effort.at_least)
+    return Sample(latencies, time.perf_counter() - started)
+
+
+def _drive_threads(contender: Contender, effort: Effort) -> Sample:
+    barrier = threading.Barrier(contender.clients + 1)
+    parts: list[list[float]] = []
+
+    def client(number: int) -> None:
+        barrier.wait()
+        parts.append(_loop(contender.operation, number, time.perf_counter() + effort.seconds, effort.at_least))
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(contender.clients)]
+    for thread in threads:
+        thread.start()
+    barrier.wait()
+    started = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    elapsed = time.perf_counter() - started
+    return Sample([latency for part in parts for latency in part], elapsed)
+
+
+def _loop(operation: Operation, number: int, end: float, at_least: int) -> list[float]:
+    latencies: list[float] = []
+    before = time.perf_counter()
+    while before < end or len(latencies) < at_least:
+        operation(number, len(latencies))
+        after = time.perf_counter()
+        latencies.append(after - before)
+        before = after
+    return latencies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line asks for."""
+
+    quick: bool
+    only: tuple[str, ...]
+    json: Path | None
+    folder: Path
+
+    def wants(self, work: str) -> bool:
+        """Tell whether this work was asked for: by name, by the part before the slash, or by asking for nothing."""
+        return not self.only or work in self.only or work.split("/", maxsplit=1)[0] in self.only
+
+
+def parse_options(description: str, works: Sequence[str]) -> Options:
+    """Read the options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=description)
+    groups = {work.split("/", maxsplit=1)[0] for work in works}
+    parser.add_argument("--quick", action="store_true", help="a short run, less exact")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="WORK", choices=sorted({*works, *groups}), help="may be repeated"
+    )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="also write the rows to this file")
+    parser.add_argument(
+        "--dir", type=Path, default=Path(tempfile.gettempdir()), help="where databases are made; its disk is measured"
+    )
+    given = parser.parse_args()
+    return Options(quick=given.quick, only=tuple(given.only), json=given.json, folder=given.dir)

@@ -1,0 +1,220 @@
+"""Durable background work: written in the transaction that makes it necessary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from recollect.domain.checks import (
+    check_count,
+    check_id,
+    check_limit,
+    check_object,
+    check_one_of,
+    check_optional_id,
+    check_text,
+    check_time,
+    check_type,
+)
+from recollect.domain.scope import Scope
+from recollect.errors import InvalidCursorError
+
+JobState = Literal["queued", "running", "done", "dead"]
+
+JOB_STATES: tuple[str, ...] = get_args(JobState)
+MAX_ERROR = 20_000
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job to enqueue.
+
+    Of the queued jobs with one `key` there is only one: enqueueing another moves it to the later time,
+    but never past `max_delay` after the first.
+    """
+
+    id: str
+    kind: str
+    run_at: datetime
+    conversation_id: str | None = None
+    key: str | None = None
+    payload: Mapping[str, Any] = {}
+    max_attempts: int = 8
+    max_delay: timedelta = timedelta(minutes=5)
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "job id")
+        check_id(self.kind, "job kind")
+        check_time(self.run_at, "run_at")
+        check_optional_id(self.conversation_id, "conversation id")
+        if self.key is not None:
+            check_text(self.key, "job key", at_most=255, at_least=1)
+        check_object(self.payload, "job payload")
+        check_count(self.max_attempts, "max_attempts", at_least=1, at_most=1_000)
+        check_type(self.max_delay, timedelta, "max_delay")
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored job."""
+
+    id: str
+    kind: str
+    conversation_id: str | None
+    key: str | None
+    payload: Mapping[str, Any]
+    state: JobState
+    attempts: int
+    max_attempts: int
+    run_at: datetime
+    lease_until: datetime | None
+    worker: str | None
+    error: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class ClaimedJob(msgspec.Struct, frozen=True):
+    """A job that one worker holds, and the scope to do it in."""
+
+    scope: Scope
+    job: Job
+
+    @property
+    def claim(self) -> Claim:
+        """Prove that this worker holds the job in this attempt."""
+        return Claim(self.job.id, self.job.worker or "", self.job.attempts)
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Which attempt of which job by which worker; a later attempt makes it void."""
+
+    job_id: str
+    worker: str
+    attempt: int
+
+    def __post_init__(self) -> None:
+        check_id(self.job_id, "job id")
+        check_id(self.worker, "worker")
+        check_count(self.attempt, "attempt", at_least=1)
+
+
+class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Ask for due jobs, and for jobs whose worker let its lease run out."""
+
+    worker: str
+    now: datetime
+    lease: timedelta
+    kinds: tuple[str, ...] = ()
+    limit: int = 1
+
+    def __post_init__(self) -> None:
+        check_id(self.worker, "worker")
+        check_time(self.now, "now")
+        check_type(self.lease, timedelta, "lease")
+        check_type(self.kinds, tuple, "kinds")
+        for kind in self.kinds:
+            check_id(kind, "job kind")
+        check_limit(self.limit, 100)
+
+
+class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an attempt failed and when to try again; with no more attempts the job is dead."""
+
+    at: datetime
+    error: str
+    retry_at: datetime | None
+
+    def __post_init__(self) -> None:
+        check_time(self.at, "at")
+        check_text(self.error, "error", at_most=MAX_ERROR)
+        if self.retry_at is not None:
+            check_time(self.retry_at, "retry_at")
+
+
+class JobQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which jobs to list, newest first."""
+
+    limit: int = 50
+    state: JobState | None = None
+    conversation_id: str | None = None
+    before_id: str | None = None
+
+    def __post_init__(self) -> None:
+        check_limit(self.limit)
+        if self.state is not None:
+            check_one_of(self.state, JOB_STATES, "state")
+        check_optional_id(self.conversation_id, "conversation id")
+        check_optional_id(self.before_id, "cursor", InvalidCursorError)
+
+
+def job_from(new: NewJob, at: datetime) -> Job:
+    """Return the queued job that this request makes."""
+    return Job(
+        id=new.id,
+        kind=new.kind,
+        conversation_id=new.conversation_id,
+        key=new.key,
+        payload=new.payload,
+        state="queued",
+        attempts=0,
+        max_attempts=new.max_attempts,
+        run_at=new.run_at,
+        lease_until=None,
+        worker=None,
+        error=None,
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def postponed(job: Job, again: NewJob, at: datetime) -> Job:
+    """Return the queued job after another request with the same key."""
+    run_at = min(max(job.run_at, again.run_at), job.created_at + again.max_delay)
+    return msgspec.structs.replace(job, run_at=max(run_at, job.run_at), payload=again.payload, updated_at=at)
+
+
+def claimed(job: Job, request: ClaimRequest) -> Job:
+    """Return the job as this worker takes it; a job that used up its attempts is dead instead."""
+    if job.attempts >= job.max_attempts:
+        return msgspec.structs.replace(
+            job,
+            state="dead",
+            lease_until=None,
+            worker=None,
+            error=job.error or "the worker stopped in the last attempt",
+            updated_at=request.now,
+        )
+    return msgspec.structs.replace(
+        job,
+        state="running",
+        attempts=job.attempts + 1,
+        lease_until=request.now + request.lease,
+        worker=request.worker,
+        updated_at=request.now,
+    )
+
+
+def failed(job: Job, failure: JobFailure) -> Job:
+    """Return the job after a failed attempt."""
+    again = failure.retry_at is not None and job.attempts < job.max_attempts
+    return msgspec.structs.replace(
+        job,
+        state="queued" if again else "dead",
+        run_at=failure.retry_at if again and failure.retry_at else job.run_at,
+        lease_until=None,
+        worker=None,
+        error=failure.error,
+        updated_at=failure.at,
+    )
+
+
+def done(job: Job, at: datetime) -> Job:
+    """Return the job after its work was done."""
+    return msgspec.structs.replace(job, state="done", lease_until=None, worker=None, error=None, updated_at=at)
+
+
+def revived(job: Job, at: datetime) -> Job:
+    """Return a dead job as it is queued again, with all its attempts."""
+    return msgspec.structs.replace(job, state="queued", attempts=0, run_at=at, updated_at=at)

@@ -1,0 +1,66 @@
+"""Reading a conversation in pages, in both directions."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.domain.checks import check_flag, check_id, check_limit, check_optional_id
+from recollect.domain.message import Message
+from recollect.domain.summary import Summary
+from recollect.errors import InvalidInputError
+
+
+class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which messages to read: the newest, or those next to a message.
+
+    `before` and `after` are message ids and are not part of the page; at most one may be given.
+    """
+
+    conversation_id: str
+    limit: int = 50
+    before: str | None = None
+    after: str | None = None
+    #: Read every branch in order of seq, not only the one that leads to the head.
+    all_branches: bool = False
+
+    def __post_init__(self) -> None:
+        check_id(self.conversation_id, "conversation id")
+        check_limit(self.limit)
+        check_optional_id(self.before, "before")
+        check_optional_id(self.after, "after")
+        check_flag(self.all_branches, "all_branches")
+        if self.before is not None and self.after is not None:
+            raise InvalidInputError("give before or after, not both")
+
+
+class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages in order, with the active summaries whose range ends among them."""
+
+    messages: tuple[Message, ...]
+    summaries: tuple[Summary, ...]
+    #: Whether more messages follow in the direction that was read.
+    more: bool
+    #: Ids of messages in this page whose stored record no longer matches its checksum.
+    corrupt: tuple[str, ...] = ()
+
+
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Words to look for in the user's messages."""
+
+    text: str
+    limit: int = 20
+    conversation_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str):
+            raise InvalidInputError("text must be text")
+        check_limit(self.limit)
+        check_optional_id(self.conversation_id, "conversation id")
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that holds words of the question."""
+
+    message: Message
+    #: The share of the question's distinct terms that it holds.
+    similarity: float

@@ -1,0 +1,53 @@
+"""What the service needs to keep memories."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from recollect.domain.memory import (
+    Extraction,
+    Memory,
+    MemoryChanges,
+    MemoryPage,
+    MemoryQuery,
+    MemoryVersion,
+    NewMemory,
+    SavedMemories,
+)
+from recollect.domain.scope import Scope
+
+
+class MemoryStore(Protocol):
+    """Keep lasting statements about a user; every method is one transaction.
+
+    Of the current memories of a user no two say the same, however many callers add them at once.
+    """
+
+    async def add_memories(self, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
+        """Store memories; those that say what is stored are duplicates, those that were erased are refused.
+
+        What a person adds by hand is never refused.
+        """
+
+    async def get_memory(self, scope: Scope, memory_id: str) -> Memory:
+        """Return the memory or raise `MemoryNotFoundError`; one that was deleted counts as missing."""
+
+    async def list_memories(self, scope: Scope, query: MemoryQuery) -> MemoryPage:
+        """List memories by filter, the last added first."""
+
+    async def change_memory(self, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
+        """Apply the changes, keep what the memory was, and return it after them.
+
+        Raise `StaleVersionError` if an expected version is given and does not hold,
+        `ConflictError` if another current memory says the same.
+        """
+
+    async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
+        """Save what was extracted from a range of a conversation, move its mark and end the job.
+
+        Raise `ConflictError` if the range was extracted already and `JobNotFoundError` if the job was lost,
+        and save nothing then.
+        """
+
+    async def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
+        """Return what the memory was before each change, newest first."""

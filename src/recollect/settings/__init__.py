@@ -1,0 +1,33 @@
+"""Every setting, in one frozen value; the only reader of the environment.
+
+It opens no database and must not know what the settings are used for.
+"""
+
+from recollect.settings.addresses import is_loopback, masked
+from recollect.settings.groups import (
+    ArchiveSettings,
+    AuthSettings,
+    ContextSettings,
+    HistorySettings,
+    MemorySettings,
+    ServerSettings,
+    SessionSettings,
+    StorageSettings,
+    WindowSettings,
+)
+from recollect.settings.load import Settings
+
+__all__ = [
+    "ArchiveSettings",
+    "AuthSettings",
+    "ContextSettings",
+    "HistorySettings",
+    "MemorySettings",
+    "ServerSettings",
+    "SessionSettings",
+    "Settings",
+    "StorageSettings",
+    "WindowSettings",
+    "is_loopback",
+    "masked",
+]

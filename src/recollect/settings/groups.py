@@ -1,0 +1,158 @@
+"""What can be set, group by group: names, types, ranges and defaults.
+
+The comment above a field is its documentation; `page.py` prints it.
+Nothing here reads a value from anywhere.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import platformdirs
+from msgspec import Meta
+
+from recollect.settings.addresses import SQLITE, checked_database, masked
+
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_.:-]{0,99}\Z")]
+Ratio = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
+
+
+def default_database() -> str:
+    """Name the file in the user's data folder that holds everything unless told otherwise."""
+    return f"sqlite:///{platformdirs.user_data_path('recollect', appauthor=False) / 'recollect.db'}"
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings that print without their passwords."""
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({fields})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        values = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return [(name, masked(value) if isinstance(value, str) else value) for name, value in values]
+
+
+class StorageSettings(Group, frozen=True, kw_only=True):
+    #: Where everything is kept: `sqlite:///path` or `postgresql://user:password@host/name`.
+    database: str = msgspec.field(default_factory=default_database)
+    #: When messages become durable: with the whole turn, ahead of the model's reply, or when the client archives them.
+    write_policy: Literal["turn", "ahead", "client"] = "turn"
+    #: Accept messages while the store is down and say that they are volatile, instead of refusing them.
+    volatile_fallback: bool = False
+    #: SQLite connections that read beside the one that writes.
+    readers: Annotated[int, Meta(ge=1, le=64)] = 4
+    #: How long to wait for another process that holds the SQLite file.
+    busy_timeout_seconds: Seconds = 5.0
+    #: Postgres connections kept open; at most `pool_max`.
+    pool_min: Annotated[int, Meta(ge=0, le=1000)] = 1
+    #: Postgres connections at the very most.
+    pool_max: Annotated[int, Meta(ge=1, le=1000)] = 10
+    #: How long a request waits for a Postgres connection before it is told that the store is unavailable.
+    pool_timeout_seconds: Seconds = 5.0
+    #: How long one Postgres statement may run.
+    statement_timeout_seconds: Seconds = 30.0
+
+    @property
+    def sqlite_path(self) -> Path | None:
+        """Give the SQLite file, or None when the database is Postgres."""
+        address = checked_database(self.database)
+        return Path(address.removeprefix(SQLITE)) if address.startswith(SQLITE) else None
+
+
+class ServerSettings(Group, frozen=True, kw_only=True):
+    #: The address to listen on; any but a loopback address needs `auth.mode = "token"`.
+    host: str = "127.0.0.1"
+    #: The port to listen on; 0 takes a free one.
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8377
+
+
+class AuthSettings(Group, frozen=True, kw_only=True):
+    #: Who may call: `local` is one user on this machine, `token` asks each caller for an API key or a JWT.
+    mode: Literal["local", "token"] = "local"
+    #: The one algorithm that a JWT may be signed with; the four JWT settings are given together or not at all.
+    jwt_algorithm: Literal["HS256", "RS256", "ES256", "EdDSA"] | None = None
+    #: The issuer that a JWT must name.
+    jwt_issuer: str | None = None
+    #: The audience that a JWT must name.
+    jwt_audience: str | None = None
+    #: The file that holds the key which verifies a JWT.
+    jwt_key_file: str | None = None
+
+
+class HistorySettings(Group, frozen=True, kw_only=True):
+    #: How a conversation is kept short: `summarise`, `noop`, or the name of a registered strategy.
+    strategy: Name = "summarise"
+    #: Who writes summaries: `auto` is the best that is available.
+    summariser: Name = "auto"
+    #: Summarise once more than this many messages are not yet covered.
+    threshold: Annotated[int, Meta(ge=2, le=1000)] = 10
+    #: The newest messages that are never summarised, below `threshold`; what completes a tool pair is kept too.
+    keep_verbatim: Annotated[int, Meta(ge=1, le=999)] = 6
+    #: Delete the messages that a summary covers.
+    delete_originals: bool = False
+    #: Fail the call that adds messages when the strategy fails.
+    propagate_errors: bool = False
+
+
+class SessionSettings(Group, frozen=True, kw_only=True):
+    #: Mark a conversation inactive and drop it from the cache after this time; nothing stored is deleted.
+    timeout_hours: Annotated[float, Meta(gt=0, le=87_600)] = 24.0
+    #: Conversations held in the cache; past it the oldest is dropped from the cache.
+    max_cached: Annotated[int, Meta(ge=1, le=10_000_000)] = 1000
+
+    @property
+    def timeout(self) -> timedelta:
+        """Give the timeout as a duration."""
+        return timedelta(hours=self.timeout_hours)
+
+
+class MemorySettings(Group, frozen=True, kw_only=True):
+    #: Learn memories and recall them.
+    enabled: bool = True
+    #: Memories learned from one conversation; past it the least important unpinned one is archived.
+    max_per_session: Annotated[int, Meta(ge=1, le=100_000)] = 50
+    #: Keep an extracted memory only from this importance on.
+    extraction_threshold: Ratio = 0.3
+    #: Memories recalled for a question.
+    context_limit: Annotated[int, Meta(ge=1, le=1000)] = 5
+    #: Memories given when there is no question.
+    recent_limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+
+
+class ArchiveSettings(Group, frozen=True, kw_only=True):
+    #: A client archives its messages after this many.
+    every_messages: Annotated[int, Meta(ge=1, le=10_000)] = 20
+    #: A client archives its messages after this time.
+    every_minutes: Annotated[float, Meta(gt=0, le=10_080)] = 5.0
+    #: Delete messages that are older than this; unset keeps them for ever.
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
+
+
+class WindowSettings(Group, frozen=True, kw_only=True):
+    #: Messages of a conversation held in the cache, at least `history.threshold` and one turn.
+    size: Annotated[int, Meta(ge=4, le=10_000)] = 20
+
+
+class ContextSettings(Group, frozen=True, kw_only=True):
+    #: The text format of recalled memories: `s4` has the header "What You Know About the User", `s1` is plain.
+    format: Literal["s4", "s1"] = "s4"
+
+
+#: The groups by the name that they have in `recollect.toml`.
+GROUPS: dict[str, type[Group]] = {
+    "storage": StorageSettings,
+    "server": ServerSettings,
+    "auth": AuthSettings,
+    "history": HistorySettings,
+    "sessions": SessionSettings,
+    "memory": MemorySettings,
+    "archive": ArchiveSettings,
+    "window": WindowSettings,
+    "context": ContextSettings,
+}

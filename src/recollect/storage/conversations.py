@@ -1,0 +1,266 @@
+"""Conversations and messages in SQL: each function is the work of one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from recollect.domain import appending
+from recollect.domain.appending import Known, ids_to_look_up, plan_append
+from recollect.domain.conversation import (
+    Conversation,
+    ConversationChanges,
+    ConversationCursor,
+    ConversationPage,
+    ConversationQuery,
+    NewConversation,
+    apply_changes,
+)
+from recollect.domain.erasure import conversation_tombstone, message_tombstone
+from recollect.domain.message import Message
+from recollect.domain.scope import Scope
+from recollect.domain.turn import (
+    Append,
+    Appended,
+    ArchiveBatch,
+    ArchivedBatch,
+    Turn,
+    TurnRecord,
+    archived_from,
+    batch_digest,
+    turn_from,
+)
+from recollect.errors import (
+    ConversationNotFoundError,
+    CorruptRecordError,
+    ErasedError,
+    MessageNotFoundError,
+    StaleVersionError,
+)
+from recollect.storage import jobs, requests, rows
+from recollect.storage.driver import Row, Transaction
+from recollect.storage.rows import StoredConversation, micros, scoped
+
+MISSING = "there is no conversation with this id"
+
+
+def find(tx: Transaction, scope: Scope, conversation_id: str) -> StoredConversation:
+    """Return the conversation or raise."""
+    row = tx.one("find_conversation", tenant=scope.tenant, user=scope.user, id=conversation_id)
+    if row is None:
+        raise ConversationNotFoundError(MISSING)
+    return rows.conversation_from(scope, row)
+
+
+def lock(tx: Transaction, scope: Scope, conversation_id: str) -> StoredConversation:
+    """Return the conversation, held until the transaction ends, or raise."""
+    row = tx.one("lock_conversation", tenant=scope.tenant, user=scope.user, id=conversation_id)
+    if row is None:
+        raise ConversationNotFoundError(MISSING)
+    return rows.conversation_from(scope, row)
+
+
+def save(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:
+    """Write the conversation as it is now."""
+    values = rows.conversation_values(scope, stored.value, stored.has_erased)
+    del values["agent"], values["created_at"], values["id"]
+    tx.run("update_conversation", **values, number=stored.number)
+
+
+def add_agent(tx: Transaction, scope: Scope, agent: str, at: int) -> None:
+    """Make sure that the user and the agent are known."""
+    tx.run("add_user", **scoped(scope), at=at)
+    tx.run("add_agent", **scoped(scope), agent=agent, at=at)
+
+
+def create(tx: Transaction, scope: Scope, new: NewConversation) -> StoredConversation:
+    """Return the conversation with this id, created if there is none."""
+    tombstone = conversation_tombstone(tx.salt, new.id)
+    erased = tx.all("which_tombstones", **scoped(scope), kind=tombstone.kind, ids=tx.ids([tombstone.digest]))
+    if erased:
+        raise ErasedError("a conversation with this id was erased; use a new id")
+    add_agent(tx, scope, new.agent, micros(new.at))
+    values = rows.conversation_values(scope, appending.conversation_from(new), False)
+    tx.run("insert_conversation", **values)
+    return lock(tx, scope, new.id)
+
+
+def current(tx: Transaction, scope: Scope, new: NewConversation) -> Conversation:
+    """Return the newest conversation of the agent that is not archived, or create this one."""
+    add_agent(tx, scope, new.agent, micros(new.at))
+    tx.one("lock_agent", **scoped(scope), agent=new.agent)
+    row = tx.one("newest_conversations", **scoped(scope), agent=new.agent, archived=False, limit=1)
+    if row is not None:
+        return rows.conversation_from(scope, row).value
+    return create(tx, scope, new).value
+
+
+def change(tx: Transaction, scope: Scope, conversation_id: str, changes: ConversationChanges) -> Conversation:
+    """Apply the changes if the conversation still has the expected version."""
+    stored = lock(tx, scope, conversation_id)
+    if changes.expected_version not in (None, stored.value.version):
+        raise StaleVersionError(f"the conversation is at version {stored.value.version}")
+    after = apply_changes(stored.value, changes)
+    if after.head_id != stored.value.head_id:
+        found = tx.one("has_message", **scoped(scope), conversation=stored.number, id=after.head_id)
+        if found is None:
+            raise MessageNotFoundError("head_id names no message of this conversation")
+    if after is not stored.value:
+        save(tx, scope, msgspec.structs.replace(stored, value=after))
+    return after
+
+
+def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> ConversationPage:
+    """List conversations, newest activity first: the newest of each agent and state, merged."""
+    agents = [query.agent] if query.agent else [row[0] for row in tx.all("list_agents", **scoped(scope))]
+    states = (False, True) if query.archived is None else (query.archived,)
+    found: list[Row] = []
+    for agent in agents:
+        for archived in states:
+            found += _newest(tx, scope, query, agent, archived)
+    found.sort(key=lambda row: (row[13], row[1]), reverse=True)
+    shown, more = found[: query.limit], len(found) > query.limit
+    items, corrupt = [], []
+    for row in shown:
+        try:
+            items.append(rows.conversation_from(scope, row).value)
+        except CorruptRecordError:
+            corrupt.append(row[1])
+    after = ConversationCursor(rows.instant(shown[-1][13]), shown[-1][1]) if more else None
+    return ConversationPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
+
+
+def _newest(tx: Transaction, scope: Scope, query: ConversationQuery, agent: str, archived: bool) -> list[Row]:
+    values = {**scoped(scope), "agent": agent, "archived": archived, "limit": query.limit + 1}
+    if query.after is None:
+        return tx.all("newest_conversations", **values)
+    activity = micros(query.after.last_activity_at)
+    return tx.all("older_conversations", **values, activity=activity, after_id=query.after.id)
+
+
+def append(tx: Transaction, scope: Scope, request: Append) -> Appended:
+    """Store the messages and enqueue their jobs."""
+    stored = _lock_or_create(tx, scope, request)
+    return _append(tx, scope, stored, request)
+
+
+def record_turn(tx: Transaction, scope: Scope, record: TurnRecord) -> Appended:
+    """Store a turn with everything it brings: messages, jobs, access counts, the answer to a retry."""
+    stored = _lock_or_create(tx, scope, record.append)
+    known = tx.one("find_turn", **scoped(scope), conversation=stored.number, id=record.id)
+    appended = _append(tx, scope, stored, record.append, record.id, enqueue=known is None)
+    if known is None:
+        tx.run("insert_turn", **rows.turn_values(scope, stored.number, turn_from(record)))
+        if record.memory_ids:
+            at = micros(record.append.at)
+            tx.run("touch_memories", **scoped(scope), at=at, ids=tx.ids(record.memory_ids))
+    if record.answer is not None:
+        requests.finish(tx, scope, record.answer, record.append.at)
+    return appended
+
+
+def archive(tx: Transaction, scope: Scope, batch: ArchiveBatch) -> ArchivedBatch:
+    """Store the batch once; the same batch again gets the first answer."""
+    stored = _lock_or_create(tx, scope, batch.append)
+    digest = batch_digest(tx.salt, batch)
+    row = tx.one("find_batch", **scoped(scope), conversation=stored.number, digest=digest)
+    if row is not None:
+        return rows.batch_from(scope, batch.append.conversation_id, row)
+    answer = archived_from(batch, _append(tx, scope, stored, batch.append))
+    tx.run("insert_batch", **rows.batch_values(scope, stored.number, digest, answer))
+    return answer
+
+
+def _lock_or_create(tx: Transaction, scope: Scope, request: Append) -> StoredConversation:
+    try:
+        return lock(tx, scope, request.conversation_id)
+    except ConversationNotFoundError:
+        if not request.create:
+            raise
+    new = NewConversation(id=request.conversation_id, at=request.at, agent=scope.agent)
+    return create(tx, scope, new)
+
+
+def _append(
+    tx: Transaction,
+    scope: Scope,
+    stored: StoredConversation,
+    request: Append,
+    turn_id: str | None = None,
+    *,
+    enqueue: bool = True,
+) -> Appended:
+    known = Known(
+        stored=_stored_ids(tx, scope, stored.number, ids_to_look_up(request)),
+        erased=_erased_ids(tx, scope, stored, request) if stored.has_erased else frozenset(),
+    )
+    appended = plan_append(stored.value, request, known, turn_id)
+    for message in appended.messages:
+        insert(tx, scope, stored.number, message)
+    if appended.messages:
+        save(tx, scope, StoredConversation(stored.number, appended.conversation, stored.has_erased))
+        if enqueue:
+            for job in request.jobs:
+                jobs.enqueue(tx, scope, job, request.at)
+    return appended
+
+
+def insert(tx: Transaction, scope: Scope, conversation: int, message: Message) -> None:
+    """Store one message and its terms."""
+    number = tx.insert("insert_message", **rows.message_values(scope, conversation, message))
+    tx.index(scope, number, message.content)
+
+
+def _stored_ids(tx: Transaction, scope: Scope, number: int, ids: list[str]) -> frozenset[str]:
+    values = {"tenant": scope.tenant, "user": scope.user, "conversation": number}
+    if len(ids) == 1:
+        return frozenset(ids) if tx.one("has_message", **values, id=ids[0]) else frozenset()
+    return frozenset(row[0] for row in tx.all("which_messages", **values, ids=tx.ids(ids)))
+
+
+def _erased_ids(tx: Transaction, scope: Scope, stored: StoredConversation, request: Append) -> frozenset[str]:
+    digests = {
+        message_tombstone(tx.salt, stored.value.id, message.id).digest: message.id for message in request.messages
+    }
+    found = tx.all("which_tombstones", **scoped(scope), kind="message", ids=tx.ids(digests))
+    return frozenset(digests[row[0]] for row in found)
+
+
+def turns(tx: Transaction, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
+    """Return the turns of a conversation, oldest first."""
+    stored = find(tx, scope, conversation_id)
+    found = tx.all("list_turns", **scoped(scope), conversation=stored.number)
+    return tuple(rows.turn_from(scope, conversation_id, row) for row in found)
+
+
+def mark_inactive(tx: Transaction, scope: Scope, before: int, limit: int) -> tuple[str, ...]:
+    """Mark conversations inactive that have been idle since this time; return their ids."""
+    marked: list[str] = []
+    for (agent,) in tx.all("list_agents", **scoped(scope)):
+        for archived in (False, True):
+            marked += _mark(
+                tx,
+                scope,
+                tx.all(
+                    "idle_conversations",
+                    **scoped(scope),
+                    agent=agent,
+                    archived=archived,
+                    before=before,
+                    active=True,
+                    limit=limit - len(marked),
+                ),
+            )
+            if len(marked) >= limit:
+                return tuple(marked)
+    return tuple(marked)
+
+
+def _mark(tx: Transaction, scope: Scope, idle: Iterable[Row]) -> list[str]:
+    marked: list[str] = []
+    for row in idle:
+        stored = rows.conversation_from(scope, row)
+        save(tx, scope, msgspec.structs.replace(stored, value=msgspec.structs.replace(stored.value, is_active=False)))
+        marked.append(stored.value.id)
+    return marked

@@ -1,0 +1,42 @@
+"""Keep a list of damaged records: they are left out of answers, reported, and never dropped."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from recollect.domain.scope import Scope
+from recollect.errors import StorageError
+from recollect.ports.erasure import Damaged
+from recollect.storage.driver import Driver, Transaction
+from recollect.storage.rows import instant, micros, scoped
+
+_log = logging.getLogger(__name__)
+
+
+async def report(driver: Driver, scope: Scope, kind: str, ids: tuple[str, ...]) -> None:
+    """Write down what a read found damaged; the read succeeds even if this cannot be written."""
+    if not ids:
+        return
+    _log.error("%d stored %s records do not match their checksums", len(ids), kind)
+    at = micros(datetime.now(UTC))
+
+    def work(tx: Transaction) -> None:
+        for damaged_id in ids:
+            tx.run("quarantine", **scoped(scope), kind=kind, id=damaged_id, at=at)
+
+    try:
+        await driver.write(scope, work)
+    except StorageError as exc:
+        _log.warning("the damaged records cannot be listed: %s", exc.code)
+
+
+def page(tx: Transaction, scope: Scope) -> tuple[Damaged, ...]:
+    """List the damaged records of the user."""
+    found = tx.all("list_quarantine", **scoped(scope))
+    return tuple(Damaged(kind=kind, id=i, detected_at=instant(at)) for kind, i, at in found)
+
+
+def log_unscrubbed(receipt_id: str) -> None:
+    """Say that erased bytes are still in the WAL for a while."""
+    _log.warning("erasure %s is done; its old pages leave the WAL with the next checkpoint", receipt_id)

@@ -1,0 +1,74 @@
+"""What the store needs of a database: run one function in one transaction.
+
+The function is plain blocking code over a `Transaction`, the same for every dialect.
+A driver may run it more than once if the database asks for a retry, so it must have no effect of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from recollect.domain.scope import Scope
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+
+class Transaction(Protocol):
+    """Named queries inside one transaction, and the search index, which each dialect does its own way."""
+
+    #: Keys the digests of this database's tombstones.
+    salt: bytes
+
+    def all(self, query: str, /, **values: Any) -> list[Row]:
+        """Return every row of the query."""
+
+    def one(self, query: str, /, **values: Any) -> Row | None:
+        """Return the first row of the query, or None."""
+
+    def run(self, query: str, /, **values: Any) -> int:
+        """Run a statement and return how many rows it changed."""
+
+    def insert(self, query: str, /, **values: Any) -> int:
+        """Insert one row and return the number the table gave it."""
+
+    def enter(self, scope: Scope) -> None:
+        """Bind the rest of a transaction that belongs to no scope to this one."""
+
+    def ids(self, values: Iterable[str] | Iterable[int]) -> Any:
+        """Return the values as one parameter for a query that takes a list."""
+
+    def index(self, scope: Scope, number: int, content: str) -> None:
+        """Make the message with this number findable by its terms."""
+
+    def unindex(self, scope: Scope, number: int, content: str) -> None:
+        """Remove every trace of the message from the index."""
+
+    def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
+        """Return the numbers of the scope's messages that hold a term, with how many of the terms each holds."""
+
+
+Work = Callable[[Transaction], T]
+
+
+class Driver(Protocol):
+    """A database, opened."""
+
+    async def read(self, scope: Scope, work: Work[T], *, quick: bool = False) -> T:
+        """Run the work on one consistent snapshot.
+
+        `quick` promises that the work touches a bounded number of rows, so that it may run without a thread.
+        """
+
+    async def write(self, scope: Scope, work: Work[T]) -> T:
+        """Run the work in one transaction and return only when it is durable."""
+
+    async def write_any(self, work: Work[T]) -> T:
+        """Run work that belongs to no scope: claiming jobs and nothing else."""
+
+    async def scrub(self) -> None:
+        """Remove erased bytes from wherever the database keeps old pages."""
+
+    async def close(self) -> None:
+        """Finish what was accepted, then release everything."""

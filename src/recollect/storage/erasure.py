@@ -1,0 +1,263 @@
+"""Erasing in SQL: follow every derivation, leave tombstones, count what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from recollect.domain.erasure import (
+    Erased,
+    Erasure,
+    Receipt,
+    Tombstone,
+    conversation_tombstone,
+    memory_tombstone,
+    message_tombstone,
+)
+from recollect.domain.forgetting import without_sources
+from recollect.domain.memory import Source
+from recollect.domain.scope import Scope
+from recollect.errors import ConversationNotFoundError, MemoryNotFoundError, MessageNotFoundError
+from recollect.storage import audit, jobs, memories, rows, summaries
+from recollect.storage.conversations import find, lock, save
+from recollect.storage.driver import Transaction
+from recollect.storage.knowledge_rows import job_from, memory_from
+from recollect.storage.rows import StoredConversation, micros, scoped
+
+
+def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:
+    """Erase one message with its summaries and with the memories that only it bears out."""
+    stored = lock(tx, scope, conversation_id)
+    here = {**scoped(scope), "conversation": stored.number}
+    row = tx.one("message_to_erase", **here, id=message_id)
+    if row is None:
+        raise MessageNotFoundError("there is no message with this id in the conversation")
+    number, seq, parent_id, turn_id, content = row
+    tx.unindex(scope, number, content)
+    tx.run("delete_message", **here, id=message_id)
+    bury(tx, scope, message_tombstone(tx.salt, conversation_id, message_id), erasure.at)
+    _adopt_children(tx, scope, stored, message_id, parent_id)
+    gone = _derived(tx, scope, stored, message_id, erasure)
+    turns = 0 if turn_id is None else tx.run("delete_turn", **here, id=turn_id)
+    summarised = _uncover(tx, scope, stored, seq)
+    value = msgspec.structs.replace(
+        stored.value,
+        head_id=parent_id if stored.value.head_id == message_id else stored.value.head_id,
+        message_count=stored.value.message_count - 1,
+    )
+    summaries.refresh_text(tx, scope, StoredConversation(stored.number, value, True))
+    _quiet_jobs(tx, scope, conversation_id)
+    counted = Erased(messages=1, summaries=summarised, turns=turns, requests=_erase_answers(tx, scope))
+    return _receipt(tx, scope, erasure, "message", message_id, gone.plus(counted))
+
+
+def _adopt_children(
+    tx: Transaction, scope: Scope, stored: StoredConversation, message_id: str, parent_id: str | None
+) -> None:
+    here = {**scoped(scope), "conversation": stored.number}
+    for row in tx.all("children", **here, id=message_id):
+        child = rows.message_from(scope, stored.value.id, row)
+        moved = rows.message_values(scope, stored.number, msgspec.structs.replace(child, parent_id=parent_id))
+        tx.run("move_message", **here, id=child.id, parent_id=parent_id, checksum=moved["checksum"])
+
+
+def _derived(tx: Transaction, scope: Scope, stored: StoredConversation, message_id: str, erasure: Erasure) -> Erased:
+    if not erasure.memories:
+        return Erased()
+    source = Source(stored.value.id, message_id)
+    found = tx.all("memories_of_message", **scoped(scope), conversation_id=stored.value.id, message_id=message_id)
+    ids = [row[0] for row in found]
+    return _forget(tx, scope, ids, lambda other: other == source, None, erasure.at)
+
+
+def _forget(
+    tx: Transaction,
+    scope: Scope,
+    memory_ids: list[str],
+    gone: Callable[[Source], bool],
+    conversation_id: str | None,
+    at: datetime,
+) -> Erased:
+    """Take sources from memories; erase the memories that have no other."""
+    erased = Erased()
+    for memory_id in memory_ids:
+        row = tx.one("lock_memory", **scoped(scope), id=memory_id)
+        if row is None:
+            continue
+        memory = memory_from(scope, row)
+        left = without_sources(memory, gone, conversation_id)
+        if left is None:
+            erased = erased.plus(_erase_memory(tx, scope, memory_id, memory.content, at))
+        elif left is not memory:
+            for source in set(memory.sources) - set(left.sources):
+                _drop_source(tx, scope, memory_id, source)
+            memories.store(tx, scope, left)
+            versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
+            erased = erased.plus(Erased(memory_versions=versions))
+    return erased
+
+
+def _drop_source(tx: Transaction, scope: Scope, memory_id: str, source: Source) -> None:
+    tx.run(
+        "delete_source",
+        **scoped(scope),
+        conversation_id=source.conversation_id,
+        message_id=source.message_id,
+        memory_id=memory_id,
+    )
+
+
+def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: str, at: datetime) -> Erased:
+    row = tx.one("find_memory", **scoped(scope), id=memory_id)
+    sources = [] if row is None or row[-2] is None else msgspec.json.decode(row[-2])
+    for conversation_id, message_id in sources:
+        _drop_source(tx, scope, memory_id, Source(conversation_id, message_id))
+    for superseded in tx.all("memories_superseded_by", **scoped(scope), id=memory_id):
+        old = memory_from(scope, superseded)
+        memories.store(tx, scope, msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or at))
+    versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
+    tx.run("delete_memory", **scoped(scope), id=memory_id)
+    tx.run("delete_quarantine", **scoped(scope), kind="memory", id=memory_id)
+    bury(tx, scope, memory_tombstone(tx.salt, content), at)
+    return Erased(memories=1, memory_versions=versions)
+
+
+def _uncover(tx: Transaction, scope: Scope, stored: StoredConversation, seq: int) -> int:
+    """Erase every summary over this place and bring back those that were folded into them."""
+    here = {**scoped(scope), "conversation": stored.number}
+    found = [rows.summary_from(scope, stored.value.id, row) for row in tx.all("covering_summaries", **here, seq=seq)]
+    gone = {summary.id for summary in found}
+    for summary in found:
+        tx.run("delete_summary", **here, id=summary.id)
+        if summary.folds:
+            for row in tx.all("find_summaries", **here, ids=tx.ids(summary.folds)):
+                child = rows.summary_from(scope, stored.value.id, row)
+                if child.id not in gone:
+                    summaries.refold(tx, scope, stored, child, None)
+    return len(found)
+
+
+def _quiet_jobs(tx: Transaction, scope: Scope, conversation_id: str) -> None:
+    """Remove what failed jobs quote of the conversation."""
+    for row in tx.all("conversation_jobs", **scoped(scope), conversation_id=conversation_id):
+        job = job_from(scope, row)
+        if job.error is not None:
+            jobs.store(tx, scope, msgspec.structs.replace(job, error="erased"))
+
+
+def _erase_answers(tx: Transaction, scope: Scope) -> int:
+    return tx.run("erase_answers", **scoped(scope))
+
+
+def bury(tx: Transaction, scope: Scope, tombstone: Tombstone, at: datetime) -> None:
+    """Keep the mark of something erased."""
+    tx.run("insert_tombstone", **scoped(scope), kind=tombstone.kind, digest=tombstone.digest, at=micros(at))
+
+
+def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
+    """Empty a conversation and start it again; its messages cannot be stored again."""
+    stored = lock(tx, scope, conversation_id)
+    erased = _empty(tx, scope, stored, erasure)
+    if not erased.any():
+        raise ConversationNotFoundError("the conversation has nothing to clear")
+    value = stored.value
+    cleared = msgspec.structs.replace(
+        value,
+        title=value.title if value.title_source == "user" else None,
+        head_id=None,
+        message_count=0,
+        summary=None,
+        updated_at=max(value.updated_at, erasure.at),
+        next_seq=1,
+        is_branched=False,
+        extracted_seq=0,
+        version=value.version + 1,
+    )
+    save(tx, scope, StoredConversation(stored.number, cleared, True))
+    return _receipt(tx, scope, erasure, "clear", conversation_id, erased)
+
+
+def _empty(tx: Transaction, scope: Scope, stored: StoredConversation, erasure: Erasure) -> Erased:
+    here = {**scoped(scope), "conversation": stored.number}
+    for number, message_id, content in _all_messages(tx, scope, stored):
+        tx.unindex(scope, number, content)
+        bury(tx, scope, message_tombstone(tx.salt, stored.value.id, message_id), erasure.at)
+    gone = Erased()
+    if erasure.memories:
+        found = tx.all("memories_of_conversation", **scoped(scope), conversation_id=stored.value.id)
+        gone = _forget(
+            tx,
+            scope,
+            [row[0] for row in found],
+            lambda source: source.conversation_id == stored.value.id,
+            stored.value.id,
+            erasure.at,
+        )
+    counted = Erased(
+        messages=tx.run("delete_messages", **here),
+        summaries=tx.run("delete_summaries", **here),
+        turns=tx.run("delete_turns", **here),
+        batches=tx.run("delete_batches", **here),
+        jobs=tx.run("delete_conversation_jobs", **scoped(scope), conversation_id=stored.value.id),
+        requests=_erase_answers(tx, scope),
+    )
+    return gone.plus(counted)
+
+
+def _all_messages(tx: Transaction, scope: Scope, stored: StoredConversation) -> list[tuple[int, str, str]]:
+    found = tx.all("messages_to_erase", **scoped(scope), conversation=stored.number)
+    return [(number, message_id, content) for number, message_id, content in found]
+
+
+def conversation(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
+    """Erase a conversation with everything drawn from it."""
+    stored = lock(tx, scope, conversation_id)
+    erased = _remove(tx, scope, stored, erasure)
+    return _receipt(tx, scope, erasure, "conversation", conversation_id, erased)
+
+
+def _remove(tx: Transaction, scope: Scope, stored: StoredConversation, erasure: Erasure) -> Erased:
+    erased = _empty(tx, scope, stored, erasure)
+    tx.run("delete_conversation", **scoped(scope), number=stored.number)
+    tx.run("delete_quarantine", **scoped(scope), kind="conversation", id=stored.value.id)
+    bury(tx, scope, conversation_tombstone(tx.salt, stored.value.id), erasure.at)
+    return erased.plus(Erased(conversations=1))
+
+
+def memory(tx: Transaction, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
+    """Erase a memory with its history; what it says stays forgotten."""
+    row = tx.one("lock_memory", **scoped(scope), id=memory_id)
+    if row is None:
+        raise MemoryNotFoundError(memories.MISSING)
+    erased = _erase_memory(tx, scope, memory_id, row[4], erasure.at)
+    erased = erased.plus(Erased(requests=_erase_answers(tx, scope)))
+    return _receipt(tx, scope, erasure, "memory", memory_id, erased)
+
+
+def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
+    """Erase everything of the user; only tombstones and the receipt stay."""
+    erased = Erased()
+    tx.one("lock_user", **scoped(scope))
+    for (conversation_id,) in tx.all("conversation_ids", **scoped(scope)):
+        erased = erased.plus(_remove(tx, scope, find(tx, scope, conversation_id), erasure))
+    for (memory_id,) in tx.all("all_memory_ids", **scoped(scope)):
+        row = tx.one("find_memory", **scoped(scope), id=memory_id)
+        content = "" if row is None else row[4]
+        erased = erased.plus(_erase_memory(tx, scope, memory_id, content, erasure.at))
+    counted = Erased(
+        notes=tx.run("delete_notes", **scoped(scope)),
+        note_versions=tx.run("delete_note_versions", **scoped(scope)),
+        jobs=tx.run("delete_jobs", **scoped(scope)),
+        requests=tx.run("delete_requests", **scoped(scope)),
+    )
+    for name in ("delete_audit", "delete_user_quarantine", "delete_agents", "delete_user"):
+        tx.run(name, **scoped(scope))
+    return _receipt(tx, scope, erasure, "user", scope.user, erased.plus(counted))
+
+
+def _receipt(tx: Transaction, scope: Scope, erasure: Erasure, kind: str, entity_id: str, erased: Erased) -> Receipt:
+    detail = {name: count for name in erased.__struct_fields__ if (count := getattr(erased, name))}
+    audit.note(tx, scope, "erase", (kind, entity_id), erasure.at, receipt_id=erasure.receipt_id, **detail)
+    return Receipt(receipt_id=erasure.receipt_id, at=erasure.at, erased=erased)

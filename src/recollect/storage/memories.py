@@ -1,0 +1,202 @@
+"""Memories in SQL: each function is the work of one transaction, or a part of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.domain import memory as rule
+from recollect.domain.conversation import Conversation
+from recollect.domain.erasure import memory_tombstone
+from recollect.domain.memory import (
+    Extraction,
+    Memory,
+    MemoryChanges,
+    MemoryPage,
+    MemoryQuery,
+    MemoryVersion,
+    NewMemory,
+    SavedMemories,
+    content_key,
+)
+from recollect.domain.scope import Scope
+from recollect.errors import (
+    ConflictError,
+    CorruptRecordError,
+    InvalidCursorError,
+    MemoryNotFoundError,
+    StaleVersionError,
+)
+from recollect.storage import audit, jobs
+from recollect.storage.conversations import add_agent, lock, save
+from recollect.storage.driver import Transaction
+from recollect.storage.knowledge_rows import memory_from, memory_values, version_from, version_values
+from recollect.storage.rows import micros, optional_micros, scoped
+
+MISSING = "there is no memory with this id"
+
+
+def find(tx: Transaction, scope: Scope, memory_id: str, *, deleted: bool = False) -> Memory:
+    """Return the memory or raise; one that waits for its erasure shows only when asked for."""
+    row = tx.one("find_memory", **scoped(scope), id=memory_id)
+    if row is None:
+        raise MemoryNotFoundError(MISSING)
+    memory = memory_from(scope, row)
+    if memory.deleted_at is not None and not deleted:
+        raise MemoryNotFoundError(MISSING)
+    return memory
+
+
+def add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
+    """Store memories, except those that say what is stored or what was erased."""
+    for agent in {memory.agent for memory in new}:
+        add_agent(tx, scope, agent, micros(new[0].at))
+    tx.one("lock_user", **scoped(scope))
+    created: list[Memory] = []
+    duplicates: list[Memory] = []
+    refused: list[str] = []
+    for one in new:
+        same = _same(tx, scope, one)
+        if same is not None:
+            duplicates.append(same)
+        elif _is_erased(tx, scope, one):
+            refused.append(one.id)
+        else:
+            memory = rule.memory_from(one)
+            _insert(tx, scope, memory)
+            created.append(memory)
+    return SavedMemories(created=tuple(created), duplicates=tuple(duplicates), refused=tuple(refused))
+
+
+def _same(tx: Transaction, scope: Scope, new: NewMemory) -> Memory | None:
+    row = tx.one("find_memory", **scoped(scope), id=new.id)
+    if row is None and new.valid_to is None:
+        row = tx.one("same_statement", **scoped(scope), content_key=content_key(new.content))
+    return None if row is None else memory_from(scope, row)
+
+
+def _is_erased(tx: Transaction, scope: Scope, new: NewMemory) -> bool:
+    """Tell whether the statement was erased; a person may state it again by hand."""
+    if new.origin == "manual":
+        return False
+    digest = memory_tombstone(tx.salt, new.content).digest
+    return bool(tx.all("which_tombstones", **scoped(scope), kind="memory", ids=tx.ids([digest])))
+
+
+def _insert(tx: Transaction, scope: Scope, memory: Memory) -> None:
+    tx.run("insert_memory", **memory_values(scope, memory))
+    _insert_sources(tx, scope, memory)
+    audit.note(tx, scope, "create", ("memory", memory.id), memory.created_at, origin=memory.origin)
+
+
+def _insert_sources(tx: Transaction, scope: Scope, memory: Memory) -> None:
+    for source in memory.sources:
+        tx.run(
+            "insert_source",
+            **scoped(scope),
+            conversation_id=source.conversation_id,
+            message_id=source.message_id,
+            memory_id=memory.id,
+        )
+
+
+def change(tx: Transaction, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
+    """Apply the changes if the memory still has the expected version, and keep what it was."""
+    row = tx.one("lock_memory", **scoped(scope), id=memory_id)
+    if row is None:
+        raise MemoryNotFoundError(MISSING)
+    before = memory_from(scope, row)
+    if changes.expected_version not in (None, before.version):
+        raise StaleVersionError(f"the memory is at version {before.version}")
+    after = rule.changed(before, changes)
+    if after is before:
+        return before
+    _refuse_twin(tx, scope, after)
+    store(tx, scope, after)
+    _insert_sources(tx, scope, after)
+    tx.run("insert_memory_version", **version_values(scope, before, after.updated_at))
+    audit.note(tx, scope, "change", ("memory", memory_id), after.updated_at, version=after.version)
+    return after
+
+
+def store(tx: Transaction, scope: Scope, memory: Memory) -> None:
+    """Write the memory as it is now."""
+    values = memory_values(scope, memory)
+    for fixed in _FIXED:
+        del values[fixed]
+    tx.run("update_memory", **values)
+
+
+_FIXED = (
+    "agent",
+    "origin",
+    "subject",
+    "attribute",
+    "valid_from",
+    "created_at",
+    "last_accessed_at",
+    "access_count",
+)
+
+
+def _refuse_twin(tx: Transaction, scope: Scope, memory: Memory) -> None:
+    """Raise before two current memories would say the same."""
+    if memory.superseded_by is None and memory.valid_to is None and memory.deleted_at is None:
+        row = tx.one("same_statement", **scoped(scope), content_key=content_key(memory.content))
+        if row is not None and row[0] != memory.id:
+            raise ConflictError("another memory says the same; change or delete that one")
+
+
+def save_extraction(tx: Transaction, scope: Scope, result: Extraction) -> SavedMemories:
+    """Save what was extracted from a range of a conversation, once, and end the job that did it."""
+    stored = lock(tx, scope, result.conversation_id)
+    if stored.value.extracted_seq != result.from_seq or result.to_seq >= stored.value.next_seq:
+        raise ConflictError("this range was extracted already or is gone; plan the extraction again")
+    changed = [change(tx, scope, edit.memory_id, edit.changes) for edit in result.edits]
+    saved = add(tx, scope, result.new) if result.new else SavedMemories()
+    value: Conversation = msgspec.structs.replace(stored.value, extracted_seq=result.to_seq)
+    save(tx, scope, msgspec.structs.replace(stored, value=value))
+    if result.claim is not None:
+        jobs.complete(tx, scope, result.claim, result.at)
+    return msgspec.structs.replace(saved, changed=tuple(changed))
+
+
+def page(tx: Transaction, scope: Scope, query: MemoryQuery) -> MemoryPage:
+    """List memories by filter, newest first."""
+    before = jobs.LAST
+    if query.before_id is not None:
+        row = tx.one("memory_number", **scoped(scope), id=query.before_id)
+        if row is None:
+            raise InvalidCursorError("this page position is not known; start from the first page")
+        before = row[0]
+    found = tx.all(
+        "page_memories",
+        **scoped(scope),
+        before=before,
+        memory_type=query.memory_type,
+        category=query.category,
+        origin=query.origin,
+        trust=query.trust,
+        conversation_id=query.conversation_id,
+        pinned_low=query.pinned is True,
+        pinned_high=query.pinned is not False,
+        archived_low=query.archived is True,
+        archived_high=query.archived is not False,
+        as_of=optional_micros(query.as_of),
+        limit=query.limit + 1,
+    )
+    items: list[Memory] = []
+    corrupt: list[str] = []
+    for row in found[: query.limit]:
+        try:
+            items.append(memory_from(scope, row[1:]))
+        except CorruptRecordError:
+            corrupt.append(row[1])
+    after = found[query.limit - 1][1] if len(found) > query.limit else None
+    return MemoryPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
+
+
+def history(tx: Transaction, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
+    """Return what the memory was before, newest first."""
+    find(tx, scope, memory_id, deleted=True)
+    found = tx.all("memory_versions", **scoped(scope), id=memory_id)
+    return tuple(version_from(scope, row) for row in found)

@@ -1,0 +1,382 @@
+"""Turn values into rows and back, with a checksum over every row that holds someone's words.
+
+The checksum covers scope, ids and content, so a flipped bit or a row moved to another user is noticed on read.
+"""
+
+from __future__ import annotations
+
+import zlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from recollect.domain.conversation import Conversation
+from recollect.domain.message import Message, ToolCall
+from recollect.domain.scope import Scope
+from recollect.domain.summary import Summary
+from recollect.domain.turn import ArchivedBatch, Turn, Usage
+from recollect.errors import CorruptRecordError
+from recollect.storage.driver import Row
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_pack = msgspec.msgpack.Encoder().encode
+_to_json = msgspec.json.Encoder().encode
+
+
+class StoredConversation(msgspec.Struct, frozen=True):
+    """A conversation with what only the store knows of it."""
+
+    number: int
+    value: Conversation
+    #: Whether messages of it were erased, so that tombstones must be looked up.
+    has_erased: bool
+
+
+class Payload(msgspec.Struct, omit_defaults=True):
+    """The parts of a message that most messages do not have, in one column."""
+
+    tool_calls: tuple[ToolCall, ...] = ()
+    suggested_values: Any = None
+    suggested_actions: Any = None
+    custom_payload: Any = None
+    metadata: dict[str, Any] = {}
+
+
+_payload = msgspec.json.Decoder(Payload).decode
+
+
+def micros(at: datetime) -> int:
+    """Return the instant as whole microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def optional_micros(at: datetime | None) -> int | None:
+    """Return the instant as microseconds, or None."""
+    return None if at is None else (at - _EPOCH) // _MICROSECOND
+
+
+def instant(value: int) -> datetime:
+    """Return the time of a stored instant."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def optional_instant(value: int | None) -> datetime | None:
+    """Return the time of a stored instant, or None."""
+    return None if value is None else _EPOCH + timedelta(microseconds=value)
+
+
+def json_text(value: object) -> str | None:
+    """Return the value as JSON text; what is empty is not stored."""
+    return _to_json(value).decode() if value else None
+
+
+def json_object(text: str | None) -> dict[str, Any]:
+    """Return the stored JSON object."""
+    return {} if text is None else msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _ids(text: str | None) -> tuple[str, ...]:
+    return () if text is None else msgspec.json.decode(text, type=tuple[str, ...])
+
+
+def checksum(*values: Any) -> int:
+    """Return the checksum of these column values."""
+    return zlib.crc32(_pack(values))
+
+
+def verify(expected: int, kind: str, record_id: str, *values: Any) -> None:
+    if zlib.crc32(_pack(values)) != expected:
+        raise CorruptRecordError(f"{kind} {record_id!r} does not match its checksum")
+
+
+def sealed(scope: Scope, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the column values with the scope and the checksum over both."""
+    guard = zlib.crc32(_pack((scope.tenant, scope.user, *values.values())))
+    return {**values, "tenant": scope.tenant, "user": scope.user, "checksum": guard}
+
+
+def unsealed(scope: Scope, kind: str, row: Row) -> Row:
+    """Return the values of a row that ends with its checksum, or raise if the row was damaged."""
+    verify(row[-1], kind, str(row[0]), scope.tenant, scope.user, *row[:-1])
+    return row[:-1]
+
+
+def scoped(scope: Scope) -> dict[str, Any]:
+    """Return the parameters that bind a query to the scope."""
+    return {"tenant": scope.tenant, "user": scope.user}
+
+
+# Conversations
+
+
+def conversation_values(scope: Scope, conversation: Conversation, has_erased: bool) -> dict[str, Any]:
+    """Return the column values of a conversation."""
+    c = conversation
+    values = (
+        c.id,
+        c.agent,
+        c.title,
+        c.title_source,
+        c.is_archived,
+        c.is_pinned,
+        json_text(c.metadata),
+        c.head_id,
+        c.message_count,
+        c.summary,
+        micros(c.created_at),
+        micros(c.updated_at),
+        micros(c.last_activity_at),
+        c.is_active,
+        c.version,
+        c.next_seq,
+        c.is_branched,
+        c.extracted_seq,
+        has_erased,
+    )
+    row = dict(zip(_CONVERSATION, values, strict=True))
+    row["tenant"], row["user"] = scope.tenant, scope.user
+    row["checksum"] = checksum(scope.tenant, scope.user, *values)
+    return row
+
+
+_CONVERSATION = (
+    "id",
+    "agent",
+    "title",
+    "title_source",
+    "is_archived",
+    "is_pinned",
+    "metadata",
+    "head_id",
+    "message_count",
+    "summary",
+    "created_at",
+    "updated_at",
+    "last_activity_at",
+    "is_active",
+    "version",
+    "next_seq",
+    "is_branched",
+    "extracted_seq",
+    "has_erased",
+)
+
+
+def conversation_from(scope: Scope, row: Row) -> StoredConversation:
+    """Return the conversation of a row, or raise if the row was damaged."""
+    number, *values, expected = row
+    for flag in (4, 5, 13, 16, 18):
+        values[flag] = bool(values[flag])
+    verify(expected, "conversation", str(values[0]), scope.tenant, scope.user, *values)
+    (i, agent, title, source, archived, pinned, metadata, head, count, summary, *rest) = values
+    created, updated, activity, active, version, next_seq, branched, extracted, has_erased = rest
+    value = Conversation(
+        id=i,
+        agent=agent,
+        title=title,
+        title_source=source,
+        is_archived=archived,
+        is_pinned=pinned,
+        metadata=json_object(metadata),
+        head_id=head,
+        message_count=count,
+        summary=summary,
+        created_at=instant(created),
+        updated_at=instant(updated),
+        last_activity_at=instant(activity),
+        is_active=active,
+        version=version,
+        next_seq=next_seq,
+        is_branched=branched,
+        extracted_seq=extracted,
+    )
+    return StoredConversation(number, value, has_erased)
+
+
+# Messages
+
+
+def message_values(scope: Scope, conversation: int, message: Message) -> dict[str, Any]:
+    """Return the column values of a message."""
+    m = message
+    payload: str | None = None
+    if m.tool_calls or m.metadata or _has_rich_parts(m):
+        payload = _to_json(
+            Payload(m.tool_calls, m.suggested_values, m.suggested_actions, m.custom_payload, dict(m.metadata))
+        ).decode()
+    created = (m.created_at - _EPOCH) // _MICROSECOND
+    return {
+        "tenant": scope.tenant,
+        "user": scope.user,
+        "conversation": conversation,
+        "seq": m.seq,
+        "id": m.id,
+        "parent_id": m.parent_id,
+        "turn_id": m.turn_id,
+        "role": m.role,
+        "name": m.name,
+        "content": m.content,
+        "status": m.status,
+        "created_at": created,
+        "tool_call_id": m.tool_call_id,
+        "payload": payload,
+        "checksum": checksum(
+            scope.tenant,
+            scope.user,
+            m.conversation_id,
+            m.seq,
+            m.id,
+            m.parent_id,
+            m.turn_id,
+            m.role,
+            m.name,
+            m.content,
+            m.status,
+            created,
+            m.tool_call_id,
+            payload,
+        ),
+    }
+
+
+def _has_rich_parts(m: Message) -> bool:
+    return not (m.suggested_values is None and m.suggested_actions is None and m.custom_payload is None)
+
+
+def message_from(scope: Scope, conversation_id: str, row: Row) -> Message:
+    """Return the message of a row, or raise if the row was damaged."""
+    seq, i, parent, turn, role, name, content, status, created, call, payload, expected = row
+    if zlib.crc32(_pack((scope.tenant, scope.user, conversation_id, *row[:-1]))) != expected:
+        raise CorruptRecordError(f"message {i!r} does not match its checksum")
+    fixed = {
+        "id": i,
+        "conversation_id": conversation_id,
+        "seq": seq,
+        "parent_id": parent,
+        "turn_id": turn,
+        "role": role,
+        "name": name,
+        "content": content,
+        "status": status,
+        "created_at": _EPOCH + timedelta(microseconds=created),
+        "tool_call_id": call,
+    }
+    if payload is None:
+        return Message(**fixed)
+    rich = _payload(payload)
+    return Message(
+        **fixed,
+        tool_calls=rich.tool_calls,
+        suggested_values=rich.suggested_values,
+        suggested_actions=rich.suggested_actions,
+        custom_payload=rich.custom_payload,
+        metadata=rich.metadata,
+    )
+
+
+def turn_values(scope: Scope, conversation: int, turn: Turn) -> dict[str, Any]:
+    """Return the column values of a turn."""
+    values = {
+        "id": turn.id,
+        "status": turn.status,
+        "mode": turn.mode,
+        "metadata": json_text(turn.metadata),
+        "input_tokens": turn.usage.input_tokens,
+        "output_tokens": turn.usage.output_tokens,
+        "memory_ids": json_text(turn.memory_ids),
+        "created_at": micros(turn.created_at),
+    }
+    return {**sealed(scope, values), "conversation": conversation}
+
+
+def turn_from(scope: Scope, conversation_id: str, row: Row) -> Turn:
+    """Return the turn of a row, or raise if the row was damaged."""
+    i, status, mode, metadata, read, written, memory_ids, created = unsealed(scope, "turn", row)
+    return Turn(
+        id=i,
+        conversation_id=conversation_id,
+        status=status,
+        mode=mode,
+        metadata=json_object(metadata),
+        usage=Usage(input_tokens=read, output_tokens=written),
+        memory_ids=_ids(memory_ids),
+        created_at=instant(created),
+    )
+
+
+# Summaries
+
+_SUMMARY = (
+    "id",
+    "message_id",
+    "content",
+    "generator",
+    "level",
+    "first_seq",
+    "last_seq",
+    "last_message_id",
+    "message_count",
+    "start_at",
+    "end_at",
+    "created_at",
+    "message_ids",
+    "folds",
+    "folded_into",
+    "metadata",
+)
+
+
+def summary_values(scope: Scope, conversation: int, summary: Summary) -> dict[str, Any]:
+    """Return the column values of a summary."""
+    row: dict[str, Any] = {name: getattr(summary, name) for name in _SUMMARY}
+    for name in ("start_at", "end_at", "created_at"):
+        row[name] = micros(row[name])
+    for name in ("message_ids", "folds", "metadata"):
+        row[name] = json_text(row[name])
+    return {**sealed(scope, row), "conversation": conversation}
+
+
+def summary_from(scope: Scope, conversation_id: str, row: Row) -> Summary:
+    """Return the summary of a row, or raise if the row was damaged."""
+    values: dict[str, Any] = dict(zip(_SUMMARY, unsealed(scope, "summary", row), strict=True))
+    for name in ("start_at", "end_at", "created_at"):
+        values[name] = instant(values[name])
+    for name in ("message_ids", "folds"):
+        values[name] = _ids(values[name])
+    values["metadata"] = json_object(values["metadata"])
+    return Summary(**values, conversation_id=conversation_id)
+
+
+# Batches
+
+
+def batch_values(scope: Scope, conversation: int, digest: str, batch: ArchivedBatch) -> dict[str, Any]:
+    """Return the column values of an archived batch."""
+    values = {
+        "id": batch.id,
+        "digest": digest,
+        "archived": batch.archived,
+        "duplicates": batch.duplicates,
+        "refused": batch.refused,
+        "start_at": micros(batch.start_at),
+        "end_at": micros(batch.end_at),
+        "archived_at": micros(batch.archived_at),
+    }
+    return {**sealed(scope, values), "conversation": conversation}
+
+
+def batch_from(scope: Scope, conversation_id: str, row: Row) -> ArchivedBatch:
+    """Return the archived batch of a row, or raise if the row was damaged."""
+    i, _, archived, duplicates, refused, start, end, at = unsealed(scope, "batch", row)
+    return ArchivedBatch(
+        id=i,
+        conversation_id=conversation_id,
+        archived=archived,
+        duplicates=duplicates,
+        refused=refused,
+        start_at=instant(start),
+        end_at=instant(end),
+        archived_at=instant(at),
+    )

@@ -1,0 +1,169 @@
+-- snippet: message_columns
+seq, id, parent_id, turn_id, role, name, content, status, created_at, tool_call_id, payload, checksum
+
+-- snippet: of_conversation
+tenant_id = :tenant AND user_id = :user AND conversation_no = :conversation
+
+-- name: insert_message
+-- One message; its number is given back.
+INSERT INTO messages (
+    tenant_id, user_id, conversation_no, seq, id, parent_id, turn_id, role, name, content, status,
+    created_at, tool_call_id, payload, checksum
+) VALUES (
+    :tenant, :user, :conversation, :seq, :id, :parent_id, :turn_id, :role, :name, :content, :status,
+    :created_at, :tool_call_id, :payload, :checksum
+);
+
+-- name: has_message
+-- Whether a message is stored.
+SELECT id FROM messages WHERE {of_conversation} AND id = :id;
+
+-- name: which_messages
+-- Which of these messages are stored.
+SELECT id FROM messages WHERE {of_conversation} AND id {in_ids};
+
+-- name: find_message
+-- One message.
+SELECT {message_columns} FROM messages WHERE {of_conversation} AND id = :id;
+
+-- name: find_messages
+-- These messages, in order.
+SELECT {message_columns} FROM messages WHERE {of_conversation} AND id {in_ids} ORDER BY seq;
+
+-- name: message_seq
+-- The place of a message.
+SELECT seq, parent_id FROM messages WHERE {of_conversation} AND id = :id;
+
+-- name: messages_before
+-- Messages before a place, newest first.
+SELECT {message_columns} FROM messages WHERE {of_conversation} AND seq < :seq
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: messages_after
+-- Messages after a place, oldest first.
+SELECT {message_columns} FROM messages WHERE {of_conversation} AND seq > :seq
+ORDER BY seq LIMIT :limit;
+
+-- name: path_before
+-- The messages that lead to one message, newest first, that one included.
+WITH RECURSIVE path (message_id, next_id, depth) AS (
+    SELECT id, parent_id, 1 FROM messages WHERE {of_conversation} AND id = :id
+    UNION ALL
+    SELECT m.id, m.parent_id, path.depth + 1 FROM path JOIN messages m ON m.id = path.next_id
+    WHERE m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
+        AND path.depth < :limit
+)
+SELECT {message_columns} FROM messages
+WHERE {of_conversation} AND id IN (SELECT message_id FROM path)
+ORDER BY seq DESC;
+
+-- name: path_seqs
+-- The places of the messages that lead from one place to a message, newest first.
+WITH RECURSIVE path (message_seq, next_id) AS (
+    SELECT seq, parent_id FROM messages WHERE {of_conversation} AND id = :id
+    UNION ALL
+    SELECT m.seq, m.parent_id FROM path JOIN messages m ON m.id = path.next_id
+    WHERE m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
+        AND m.seq > :after
+)
+SELECT message_seq FROM path WHERE message_seq > :after ORDER BY message_seq;
+
+-- name: messages_between
+-- The messages of a range of places, in order.
+SELECT {message_columns} FROM messages
+WHERE {of_conversation} AND seq >= :first AND seq <= :last ORDER BY seq;
+
+-- name: messages_to_erase
+-- What must be known of messages to remove them.
+SELECT number, id, content FROM messages WHERE {of_conversation} ORDER BY seq;
+
+-- name: message_to_erase
+-- What must be known of one message to remove it.
+SELECT number, seq, parent_id, turn_id, content FROM messages WHERE {of_conversation} AND id = :id;
+
+-- name: delete_message
+-- One message.
+DELETE FROM messages WHERE {of_conversation} AND id = :id;
+
+-- name: delete_messages
+-- All messages of a conversation.
+DELETE FROM messages WHERE {of_conversation};
+
+-- name: children
+-- The messages that answer one message.
+SELECT {message_columns} FROM messages WHERE {of_conversation} AND parent_id = :id ORDER BY seq;
+
+-- name: move_message
+-- A message under another parent.
+UPDATE messages SET parent_id = :parent_id, checksum = :checksum WHERE {of_conversation} AND id = :id;
+
+-- name: numbered_messages
+-- Messages of one user by number, each with its conversation.
+SELECT c.id, m.number, m.seq, m.id, m.parent_id, m.turn_id, m.role, m.name, m.content, m.status, m.created_at,
+    m.tool_call_id, m.payload, m.checksum
+FROM messages m JOIN conversations c ON c.number = m.conversation_no
+WHERE m.tenant_id = :tenant AND m.user_id = :user
+    AND c.tenant_id = :tenant AND c.user_id = :user AND m.number {in_numbers};
+
+-- name: insert_turn
+-- One turn.
+INSERT INTO turns (
+    tenant_id, user_id, conversation_no, id, status, mode, metadata, input_tokens, output_tokens, memory_ids,
+    created_at, checksum
+) VALUES (
+    :tenant, :user, :conversation, :id, :status, :mode, :metadata, :input_tokens, :output_tokens, :memory_ids,
+    :created_at, :checksum
+);
+
+-- name: find_turn
+-- One turn.
+SELECT id, status, mode, metadata, input_tokens, output_tokens, memory_ids, created_at, checksum
+FROM turns WHERE {of_conversation} AND id = :id;
+
+-- name: list_turns
+-- The turns of a conversation, oldest first.
+SELECT id, status, mode, metadata, input_tokens, output_tokens, memory_ids, created_at, checksum
+FROM turns WHERE {of_conversation} ORDER BY number;
+
+-- name: delete_turn
+-- One turn.
+DELETE FROM turns WHERE {of_conversation} AND id = :id;
+
+-- name: delete_turns
+-- The turns of a conversation.
+DELETE FROM turns WHERE {of_conversation};
+
+-- name: find_batch
+-- The batch with this content, if it was archived before.
+SELECT id, digest, archived, duplicates, refused, start_at, end_at, archived_at, checksum
+FROM archive_batches WHERE {of_conversation} AND digest = :digest;
+
+-- name: insert_batch
+-- One archived batch.
+INSERT INTO archive_batches (
+    tenant_id, user_id, conversation_no, id, digest, archived, duplicates, refused, start_at, end_at, archived_at,
+    checksum
+) VALUES (
+    :tenant, :user, :conversation, :id, :digest, :archived, :duplicates, :refused, :start_at, :end_at, :archived_at,
+    :checksum
+);
+
+-- name: delete_batches
+-- The batches of a conversation.
+DELETE FROM archive_batches WHERE {of_conversation};
+
+-- name: insert_tombstone
+-- The mark of something erased.
+INSERT INTO tombstones (tenant_id, user_id, kind, digest, created_at)
+VALUES (:tenant, :user, :kind, :digest, :at)
+ON CONFLICT (tenant_id, user_id, kind, digest) DO NOTHING;
+
+-- name: which_tombstones
+-- Which of these digests were erased.
+SELECT digest FROM tombstones
+WHERE tenant_id = :tenant AND user_id = :user AND kind = :kind AND digest {in_ids};
+
+-- name: delete_tombstone
+-- A mark that a person took back.
+DELETE FROM tombstones
+WHERE tenant_id = :tenant AND user_id = :user AND kind = :kind AND digest = :digest;

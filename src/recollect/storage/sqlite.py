@@ -1,0 +1,159 @@
+"""SQLite: one file, one writer with group commit, readers that never wait for it.
+
+Several processes may open one file; what needs the file for itself takes the lock beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+import msgspec
+
+from recollect.domain.scope import Scope
+from recollect.errors import StorageUnavailableError
+from recollect.storage.driver import Work
+from recollect.storage.sqlite_connection import SqliteTransaction, connect, our_errors
+from recollect.storage.sqlite_lock import FileLock
+from recollect.storage.sqlite_writer import SqliteWriter
+
+T = TypeVar("T")
+MEMORY = ":memory:"
+
+
+class SqliteOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How to open a file."""
+
+    busy_ms: int = 5_000
+    readers: int = 4
+    #: The name of a registered virtual file system; it has no shared memory, so one connection does everything.
+    vfs: str | None = None
+
+
+class SqliteDriver:
+    """A SQLite file, or a database in memory, opened."""
+
+    def __init__(self, path: str, options: SqliteOptions, lock: FileLock | None) -> None:
+        self._path = path
+        self._options = options
+        self._lock = lock
+        self._alone = path == MEMORY or options.vfs is not None
+        with our_errors():
+            self._writer = SqliteWriter(self._connect)
+        self._local = threading.local()
+        self._opened: list[apsw.Connection] = []
+        self._inline: SqliteTransaction | None = None
+        self._pool = ThreadPoolExecutor(options.readers, thread_name_prefix="recollect-reader")
+
+    @classmethod
+    async def open(cls, path: str | Path, options: SqliteOptions | None = None) -> SqliteDriver:
+        """Open the file, creating it and its tables if it is new."""
+        options = options or SqliteOptions()
+        name = str(path)
+        lock = None
+        if name != MEMORY and options.vfs is None:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock.shared(Path(name))
+        try:
+            return cls(name, options, lock)
+        except BaseException:
+            if lock is not None:
+                lock.release()
+            raise
+
+    def _connect(self) -> apsw.Connection:
+        return connect(
+            self._path, vfs=self._options.vfs, busy_ms=self._options.busy_ms, exclusive=self._options.vfs is not None
+        )
+
+    async def write(self, scope: Scope, work: Work[T]) -> T:
+        """Run the work in one transaction and return only when it is durable."""
+        return await self._writer.write(work)
+
+    async def write_any(self, work: Work[T]) -> T:
+        """Run work that belongs to no scope."""
+        return await self._writer.write(work)
+
+    async def read(self, scope: Scope, work: Work[T], *, quick: bool = False) -> T:
+        """Run the work on one consistent snapshot, on the event loop if it is quick."""
+        if self._alone:
+            return await self._read_alone(work)
+        if quick:
+            try:
+                return self._snapshot(self._inline_reader(), work)
+            except apsw.BusyError:
+                pass  # another process recovers the file: wait for it in a thread
+            except apsw.Error:
+                self._inline = None
+                with our_errors():
+                    raise
+        return await self._in_thread(self._read_in_thread, work)
+
+    async def _in_thread(self, function: object, work: Work[T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, function, work)  # type: ignore[arg-type]  # same T
+
+    async def _read_alone(self, work: Work[T]) -> T:
+        if self._writer.lock.acquire(blocking=False):
+            try:
+                with our_errors():
+                    return self._snapshot(self._writer.tx, work)
+            finally:
+                self._writer.lock.release()
+        return await self._in_thread(self._read_locked, work)
+
+    def _read_locked(self, work: Work[T]) -> T:
+        with self._writer.lock, our_errors():
+            return self._snapshot(self._writer.tx, work)
+
+    def _read_in_thread(self, work: Work[T]) -> T:
+        with our_errors():
+            tx = getattr(self._local, "tx", None)
+            if tx is None:
+                tx = self._local.tx = self._reader()
+            try:
+                return self._snapshot(tx, work)
+            except apsw.Error:
+                self._local.tx = None
+                raise
+
+    def _inline_reader(self) -> SqliteTransaction:
+        if self._inline is None:
+            with our_errors():
+                self._inline = self._reader()
+            self._inline.connection.set_busy_timeout(0)
+        return self._inline
+
+    def _reader(self) -> SqliteTransaction:
+        connection = self._connect()
+        connection.pragma("query_only", "on")
+        self._opened.append(connection)
+        return SqliteTransaction(connection, self._writer.tx.salt)
+
+    def _snapshot(self, tx: SqliteTransaction, work: Work[T]) -> T:
+        execute = tx.connection.execute
+        execute("BEGIN")
+        try:
+            return work(tx)
+        finally:
+            if tx.connection.in_transaction:
+                execute("COMMIT")
+
+    async def scrub(self) -> None:
+        """Write the WAL back and cut it, so that erased words are in neither file."""
+        done = await asyncio.to_thread(self._writer.checkpoint, apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        if not done:
+            raise StorageUnavailableError("a reader keeps old pages; the erased bytes go with the next checkpoint")
+
+    async def close(self) -> None:
+        """Finish what was accepted, then release everything."""
+        await self._writer.close()
+        await asyncio.to_thread(self._pool.shutdown)
+        for connection in self._opened:
+            connection.close(True)
+        if self._lock is not None:
+            self._lock.release()

@@ -1,0 +1,158 @@
+"""One SQLite connection: how it is opened, how its errors become ours, how named queries run on it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import apsw
+import msgspec
+
+from recollect.domain.scope import Scope
+from recollect.domain.terms import terms
+from recollect.errors import ConflictError, StorageError, StorageUnavailableError
+from recollect.storage.driver import Row
+from recollect.storage.queries import load_queries
+
+#: One plain file, shared by readers and a writer.
+OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX
+
+_PASSING = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.ReadOnlyError,
+    apsw.ProtocolError,
+    apsw.InterruptError,
+    apsw.NoMemError,
+)
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+
+
+def translated(error: apsw.Error) -> StorageError | ConflictError:
+    """Return our error for one of SQLite's; callers raise it from the original."""
+    name = type(error).__name__
+    if isinstance(error, _PASSING):
+        return StorageUnavailableError(f"the database file cannot be used right now ({name}); nothing was changed")
+    if isinstance(error, _DAMAGED):
+        return StorageError(f"the database file is damaged ({name}); run `recollect db check`")
+    if isinstance(error, apsw.ConstraintError):
+        return ConflictError(f"the database refused a row that contradicts another ({name})")
+    return StorageError(f"SQLite failed: {name}")
+
+
+@contextmanager
+def our_errors() -> Iterator[None]:
+    """Raise SQLite's errors as ours."""
+    try:
+        yield
+    except apsw.Error as exc:
+        raise translated(exc) from exc
+
+
+def connect(path: str, *, vfs: str | None = None, busy_ms: int = 5_000, exclusive: bool = False) -> apsw.Connection:
+    """Open the file with every safety on: WAL, a full sync at each commit, erased bytes overwritten."""
+    connection = apsw.Connection(path, flags=OPEN, vfs=vfs, statementcachesize=256)
+    connection.set_busy_timeout(busy_ms)
+    if exclusive:
+        connection.pragma("locking_mode", "exclusive")
+    for name, value in _PRAGMAS:
+        connection.pragma(name, value)
+    if path != ":memory:" and connection.pragma("journal_mode", "wal") != "wal":
+        connection.close()
+        raise StorageUnavailableError("the file system does not support SQLite's WAL mode; use a local disk")
+    return connection
+
+
+_PRAGMAS = (
+    ("synchronous", "full"),
+    ("foreign_keys", "on"),
+    ("secure_delete", "on"),
+    ("trusted_schema", "off"),
+    ("cell_size_check", "on"),
+    ("temp_store", "memory"),
+    ("cache_size", -32_768),
+    # The writer checkpoints by itself after acknowledging, so that no commit waits for it or fails by it.
+    ("wal_autocheckpoint", 0),
+)
+
+
+@lru_cache(maxsize=4096)
+def user_mark(tenant: str, user: str) -> str:
+    """Return what each indexed term of this user starts with."""
+    raw = f"{len(tenant)} {tenant} {user}".encode()
+    return hashlib.blake2b(raw, digest_size=5).hexdigest()
+
+
+class SqliteTransaction:
+    """Named queries on one connection; text is indexed in one go before the commit.
+
+    FTS5 writes a segment at every savepoint, so indexing each message by itself would cost more than storing it.
+    """
+
+    def __init__(self, connection: apsw.Connection, salt: bytes) -> None:
+        self.connection = connection
+        self.salt = salt
+        self._execute = connection.execute
+        self._queries = load_queries("sqlite")
+        #: (query, number, terms), in the order in which they must be done.
+        self.index_changes: list[tuple[str, int, str]] = []
+
+    def all(self, query: str, /, **values: Any) -> list[Row]:
+        """Return every row of the query."""
+        return self._execute(self._queries[query], values).fetchall()
+
+    def one(self, query: str, /, **values: Any) -> Row | None:
+        """Return the first row of the query, or None."""
+        found = self._execute(self._queries[query], values).fetchall()
+        return found[0] if found else None
+
+    def run(self, query: str, /, **values: Any) -> int:
+        """Run a statement and return how many rows it changed."""
+        self._execute(self._queries[query], values)
+        return self.connection.changes()
+
+    def insert(self, query: str, /, **values: Any) -> int:
+        """Insert one row and return the number the table gave it."""
+        self._execute(self._queries[query], values)
+        return self.connection.last_insert_rowid()
+
+    def enter(self, scope: Scope) -> None:
+        """Do nothing: every query names its scope, and the file has no other guard."""
+
+    def ids(self, values: Iterable[str] | Iterable[int]) -> str:
+        """Return the values as a JSON list, which queries read with json_each."""
+        return msgspec.json.encode(list(values)).decode()
+
+    def index(self, scope: Scope, number: int, content: str) -> None:
+        """Index the message's terms before the commit."""
+        self.index_changes.append(("index_message", number, _marked(scope, content)))
+
+    def unindex(self, scope: Scope, number: int, content: str) -> None:
+        """Take the message's terms out of the index before the commit."""
+        self.index_changes.append(("unindex_message", number, _marked(scope, content)))
+
+    def write_index(self) -> None:
+        """Do the index changes that were collected."""
+        for query, number, text in self.index_changes:
+            self._execute(self._queries[query], (number, text))
+        self.index_changes.clear()
+
+    def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
+        """Count, for each message of the user that holds one, the wanted terms it holds."""
+        mark = user_mark(scope.tenant, scope.user)
+        counts: dict[int, int] = {}
+        for term in wanted:
+            for (number,) in self.all("messages_with_term", term=f'"{mark}{term}"'):
+                counts[number] = counts.get(number, 0) + 1
+        return counts
+
+
+def _marked(scope: Scope, content: str) -> str:
+    mark = user_mark(scope.tenant, scope.user)
+    return " ".join([mark + term for term in terms(content)])

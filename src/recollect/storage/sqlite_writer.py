@@ -1,0 +1,215 @@
+"""The one writer of a SQLite file: concurrent writes share a commit, each is acknowledged only after it.
+
+Writes that arrive together, or while a commit runs, form the next batch; each runs in a savepoint of its own.
+A lone write on a quick disk runs where it was asked for: a hop to a thread and back costs as much as the commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import apsw
+
+from recollect.errors import StorageUnavailableError
+from recollect.storage.driver import Work
+from recollect.storage.migrations.sqlite import prepare
+from recollect.storage.sqlite_connection import SqliteTransaction, translated
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+#: Pages in the WAL after which it is written back to the file.
+CHECKPOINT_PAGES = 2_000
+#: A batch no longer than this keeps the first of its writers waiting only briefly.
+MAX_BATCH = 256
+#: Commits slower than this are never run on the event loop.
+QUICK_COMMIT = 0.001
+
+
+class _Write:
+    __slots__ = ("error", "future", "result", "work")
+
+    def __init__(self, work: Work[Any], future: asyncio.Future[Any]) -> None:
+        self.work = work
+        self.future = future
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def settle(self) -> None:
+        if self.future.done():
+            return
+        if self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
+
+
+class SqliteWriter:
+    """Run writes in batches on one connection; used from one event loop."""
+
+    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+        self._connect = connect
+        self._loop = asyncio.get_running_loop()
+        self._pending: list[_Write] = []
+        self._flushing = False
+        self._busy = False
+        self._closed = False
+        self._drained: asyncio.Future[None] | None = None
+        self._commit_time = 0.0
+        self._wal_pages = 0
+        #: Held by whoever uses the connection.
+        self.lock = threading.Lock()
+        self._tx = self._open()
+        self._batches: queue.SimpleQueue[list[_Write] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="recollect-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def tx(self) -> SqliteTransaction:
+        """The transaction on the writer's connection; hold the lock to use it."""
+        return self._tx
+
+    def _open(self) -> SqliteTransaction:
+        connection = self._connect()
+        connection.set_wal_hook(self._committed)
+        return SqliteTransaction(connection, prepare(connection))
+
+    def _committed(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        self._wal_pages = pages
+        return apsw.SQLITE_OK
+
+    async def write(self, work: Work[T]) -> T:
+        """Run the work and return its result once it is durable.
+
+        A cancelled caller does not stop the work: it is committed or not, as a whole.
+        """
+        if self._closed:
+            raise StorageUnavailableError("the store is closed")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._pending.append(_Write(work, future))
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
+        return await future
+
+    def _flush(self) -> None:
+        """Start the next batch, unless one runs; its end calls this again."""
+        self._flushing = False
+        if self._busy or not self._pending:
+            return
+        batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
+        if len(batch) == 1 and self._is_quick() and self.lock.acquire(blocking=False):
+            try:
+                self._run(batch)
+            finally:
+                self.lock.release()
+            self._settle(batch)
+            return
+        self._busy = True
+        self._batches.put(batch)
+
+    def _is_quick(self) -> bool:
+        return self._commit_time < QUICK_COMMIT and self._wal_pages < CHECKPOINT_PAGES
+
+    def _serve(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            with self.lock:
+                self._run(batch)
+            self._loop.call_soon_threadsafe(self._settle, batch)
+            if self._wal_pages >= CHECKPOINT_PAGES:
+                self.checkpoint()
+
+    def _settle(self, batch: list[_Write]) -> None:
+        self._busy = False
+        for write in batch:
+            write.settle()
+        if self._pending:
+            self._flush()
+        elif self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+
+    def _run(self, batch: list[_Write]) -> None:
+        """Run the batch in one transaction; after a failure of the file no write of it counts as done."""
+        try:
+            execute = self._tx.connection.execute
+            execute("BEGIN IMMEDIATE")
+            for write in batch:
+                if len(batch) > 1:
+                    self._run_in_savepoint(write)
+                else:
+                    write.result = write.work(self._tx)
+            self._tx.write_index()
+            started = time.perf_counter()
+            execute("COMMIT")
+            took = time.perf_counter() - started
+            self._commit_time += (took - self._commit_time) / 8
+        except apsw.Error as exc:
+            error = translated(exc)
+            error.__cause__ = exc
+            self._fail(batch, error)
+        except BaseException as exc:  # noqa: BLE001  # the caller gets whatever its work raised; the writer goes on
+            self._fail(batch, exc)
+
+    def _run_in_savepoint(self, write: _Write) -> None:
+        execute, mark = self._tx.connection.execute, len(self._tx.index_changes)
+        execute("SAVEPOINT work")
+        try:
+            write.result = write.work(self._tx)
+        except apsw.Error as exc:
+            if not self._tx.connection.in_transaction or not isinstance(exc, apsw.ConstraintError):
+                raise
+            write.error = translated(exc)
+            write.error.__cause__ = exc
+        except Exception as exc:  # noqa: BLE001  # the work refused its input; the others of the batch go on
+            write.error = exc
+        if write.error is not None:
+            execute("ROLLBACK TO work")
+            del self._tx.index_changes[mark:]
+        execute("RELEASE work")
+
+    def _fail(self, batch: list[_Write], error: BaseException) -> None:
+        for write in batch:
+            write.error = write.error or error
+        self._tx.index_changes.clear()
+        try:
+            if self._tx.connection.in_transaction:
+                self._tx.connection.execute("ROLLBACK")
+        except apsw.Error:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        """Replace a connection that can neither commit nor roll back."""
+        try:
+            self._tx.connection.close(True)
+            self._tx = self._open()
+        except apsw.Error as exc:
+            _log.warning("the database file cannot be reopened yet: %s", type(exc).__name__)
+
+    def checkpoint(self, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> bool:
+        """Write the WAL back to the file; tell whether all of it was."""
+        with self.lock:
+            try:
+                pages, done = self._tx.connection.wal_checkpoint(mode=mode)
+            except apsw.Error as exc:
+                _log.warning("the WAL cannot be written back yet: %s", type(exc).__name__)
+                self._wal_pages = 0
+                return False
+        self._wal_pages = 0 if pages == done else pages - CHECKPOINT_PAGES // 2
+        return pages == done
+
+    async def close(self) -> None:
+        """Finish every accepted write, then stop."""
+        self._closed = True
+        if self._pending or self._busy:
+            self._drained = self._loop.create_future()
+            await self._drained
+        self._batches.put(None)
+        await asyncio.to_thread(self._thread.join)
+        with self.lock:
+            self._tx.connection.close(True)

@@ -1,0 +1,103 @@
+"""Summaries in SQL: replace a range by a summary, in one transaction."""
+
+from __future__ import annotations
+
+import msgspec
+
+from recollect.domain.scope import Scope
+from recollect.domain.summary import NewSummary, Summary, newest_text, summary_of_messages, summary_of_summaries
+from recollect.errors import ConflictError, NotFoundError
+from recollect.storage import rows
+from recollect.storage.conversations import find, lock, save
+from recollect.storage.driver import Transaction
+from recollect.storage.pages import END
+from recollect.storage.rows import StoredConversation, scoped
+
+
+def put(tx: Transaction, scope: Scope, new: NewSummary) -> Summary:
+    """Store the summary if what it covers is still uncovered; the same summary again changes nothing."""
+    stored = lock(tx, scope, new.conversation_id)
+    values = {**scoped(scope), "conversation": stored.number}
+    known = tx.one("find_summary", **values, id=new.id)
+    if known is not None:
+        return rows.summary_from(scope, new.conversation_id, known)
+    summary = _of_summaries(tx, scope, stored, new) if new.folds else _of_messages(tx, scope, stored, new)
+    tx.run("insert_summary", **rows.summary_values(scope, stored.number, summary))
+    if new.delete_originals:
+        stored = delete_originals(tx, scope, stored, new.message_ids)
+    refresh_text(tx, scope, stored)
+    return summary
+
+
+def _of_messages(tx: Transaction, scope: Scope, stored: StoredConversation, new: NewSummary) -> Summary:
+    values = {**scoped(scope), "conversation": stored.number}
+    found = tx.all("find_messages", **values, ids=tx.ids(new.message_ids))
+    if not found:
+        raise ConflictError("the messages to summarise are gone; plan the summary again")
+    messages = [rows.message_from(scope, new.conversation_id, row) for row in found]
+    near = tx.all("overlapping_summaries", **values, first=messages[0].seq, last=messages[-1].seq)
+    others = [rows.summary_from(scope, new.conversation_id, row) for row in near]
+    return summary_of_messages(new, messages, others)
+
+
+def _of_summaries(tx: Transaction, scope: Scope, stored: StoredConversation, new: NewSummary) -> Summary:
+    values = {**scoped(scope), "conversation": stored.number}
+    found = tx.all("find_summaries", **values, ids=tx.ids(new.folds))
+    folded = [rows.summary_from(scope, new.conversation_id, row) for row in found]
+    summary = summary_of_summaries(new, folded)
+    for old in folded:
+        refold(tx, scope, stored, old, new.id)
+    return summary
+
+
+def refold(tx: Transaction, scope: Scope, stored: StoredConversation, old: Summary, into: str | None) -> None:
+    """Put a summary under another one, or make it active again."""
+    moved = rows.summary_values(scope, stored.number, msgspec.structs.replace(old, folded_into=into))
+    names = ("tenant", "user", "conversation", "id", "folded_into", "checksum")
+    tx.run("fold_summary", **{name: moved[name] for name in names})
+
+
+def delete_originals(
+    tx: Transaction, scope: Scope, stored: StoredConversation, message_ids: tuple[str, ...]
+) -> StoredConversation:
+    """Remove summarised messages; their summary stands for them."""
+    gone = 0
+    for message_id in message_ids:
+        values = {**scoped(scope), "conversation": stored.number, "id": message_id}
+        row = tx.one("message_to_erase", **values)
+        if row is not None:
+            tx.unindex(scope, row[0], row[4])
+            gone += tx.run("delete_message", **values)
+    value = msgspec.structs.replace(stored.value, message_count=stored.value.message_count - gone)
+    return msgspec.structs.replace(stored, value=value)
+
+
+def refresh_text(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:
+    """Write the conversation with the text of its newest active summary."""
+    text = newest_text(_active(tx, scope, stored))
+    save(tx, scope, msgspec.structs.replace(stored, value=msgspec.structs.replace(stored.value, summary=text)))
+
+
+def _active(tx: Transaction, scope: Scope, stored: StoredConversation) -> list[Summary]:
+    found = tx.all("active_summaries", **scoped(scope), conversation=stored.number, first=0, last=END)
+    return [rows.summary_from(scope, stored.value.id, row) for row in found]
+
+
+def active(tx: Transaction, scope: Scope, conversation_id: str) -> tuple[Summary, ...]:
+    """Return the active summaries of every branch, in order."""
+    return tuple(_active(tx, scope, find(tx, scope, conversation_id)))
+
+
+def expand(tx: Transaction, scope: Scope, conversation_id: str, summary_id: str) -> tuple[Summary, ...]:
+    """Return the summary and, for a fold, every summary under it, widest first."""
+    stored = find(tx, scope, conversation_id)
+    values = {**scoped(scope), "conversation": stored.number}
+    row = tx.one("find_summary", **values, id=summary_id)
+    if row is None:
+        raise NotFoundError("there is no summary with this id in the conversation")
+    layers = [rows.summary_from(scope, conversation_id, row)]
+    for summary in layers:
+        if summary.folds:
+            found = tx.all("find_summaries", **values, ids=tx.ids(summary.folds))
+            layers += [rows.summary_from(scope, conversation_id, row) for row in found]
+    return tuple(layers)
