@@ -102,12 +102,12 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidMessageError("only a tool message has a tool_call_id")
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True):
     """A stored message; `seq` alone defines its place in the conversation."""
 
-    id: str
     conversation_id: str
     seq: int
+    id: str
     parent_id: str | None
     turn_id: str | None
     role: Role
@@ -115,8 +115,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     status: MessageStatus
     created_at: datetime
-    tool_calls: tuple[ToolCall, ...] = ()
+    #: On a tool message: the call that it answers.
     tool_call_id: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
     suggested_values: Any = None
     suggested_actions: Any = None
     custom_payload: Any = None

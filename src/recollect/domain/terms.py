@@ -11,11 +11,10 @@ import unicodedata
 from itertools import pairwise
 
 TERMS_VERSION = 1
-#: Longer runs (keys, data) are cut, so that no index entry grows without bounds.
-MAX_TERM = 64
 
-_ASCII_WORD = re.compile(r"[a-z0-9_]+")
-_WORD = re.compile(r"\w+")
+#: Underscores part the words of an identifier; runs longer than any word are cut.
+_ASCII_WORD = re.compile(r"[a-z0-9]{1,64}")
+_WORD = re.compile(r"[^\W_]{1,64}")
 _ACCENT = re.compile("[\u0300-\u036f]")
 #: Thai to Khmer, kana, CJK ideographs, Hangul: written without spaces, or glued to particles.
 _UNSPACED = re.compile(
@@ -27,16 +26,12 @@ _UNSPACED = re.compile(
 def terms(text: str) -> list[str]:
     """Return the distinct terms of the text, in order of first appearance."""
     if text.isascii():
-        words = _ASCII_WORD.findall(text.lower())
-    else:
-        folded = unicodedata.normalize("NFKD", text).casefold()
-        words = _WORD.findall(unicodedata.normalize("NFC", _ACCENT.sub("", folded)))
+        return list(dict.fromkeys(_ASCII_WORD.findall(text.lower())))
+    folded = unicodedata.normalize("NFKD", text).casefold()
     found: dict[str, None] = {}
-    for word in words:
-        if "_" in word:
-            found.update(dict.fromkeys(part[:MAX_TERM] for part in word.split("_") if part))
-        elif word.isascii():
-            found[word[:MAX_TERM]] = None
+    for word in _WORD.findall(unicodedata.normalize("NFC", _ACCENT.sub("", folded))):
+        if word.isascii():
+            found[word] = None
         else:
             found.update(dict.fromkeys(_cut(word)))
     return list(found)
@@ -48,10 +43,10 @@ def _cut(word: str) -> list[str]:
     end = 0
     for run in _UNSPACED.finditer(word):
         if run.start() > end:
-            parts.append(word[end : run.start()][:MAX_TERM])
+            parts.append(word[end : run.start()])
         characters = run.group()
         parts.extend([characters] if len(characters) == 1 else [a + b for a, b in pairwise(characters)])
         end = run.end()
     if end < len(word):
-        parts.append(word[end:][:MAX_TERM])
+        parts.append(word[end:])
     return parts

@@ -21,6 +21,17 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
 @cache
+def load_positional() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return every SQLite query with question marks and the names of its parameters in order.
+
+    Binding by position takes half the time of binding by name.
+    """
+    return {
+        name: (_PARAMETER.sub("?", sql), tuple(_PARAMETER.findall(sql))) for name, sql in load_queries("sqlite").items()
+    }
+
+
+@cache
 def load_queries(dialect: Dialect) -> dict[str, str]:
     """Return every query of the dialect by name, ready for its driver."""
     queries: dict[str, str] = {}

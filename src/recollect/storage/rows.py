@@ -5,9 +5,9 @@ The checksum covers scope, ids and content, so a flipped bit or a row moved to a
 
 from __future__ import annotations
 
-import zlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zlib import crc32 as _crc32
 
 import msgspec
 
@@ -83,17 +83,17 @@ def _ids(text: str | None) -> tuple[str, ...]:
 
 def checksum(*values: Any) -> int:
     """Return the checksum of these column values."""
-    return zlib.crc32(_pack(values))
+    return _crc32(_pack(values))
 
 
 def verify(expected: int, kind: str, record_id: str, *values: Any) -> None:
-    if zlib.crc32(_pack(values)) != expected:
+    if _crc32(_pack(values)) != expected:
         raise CorruptRecordError(f"{kind} {record_id!r} does not match its checksum")
 
 
 def sealed(scope: Scope, values: dict[str, Any]) -> dict[str, Any]:
     """Return the column values with the scope and the checksum over both."""
-    guard = zlib.crc32(_pack((scope.tenant, scope.user, *values.values())))
+    guard = _crc32(_pack((scope.tenant, scope.user, *values.values())))
     return {**values, "tenant": scope.tenant, "user": scope.user, "checksum": guard}
 
 
@@ -248,31 +248,29 @@ def _has_rich_parts(m: Message) -> bool:
 def message_from(scope: Scope, conversation_id: str, row: Row) -> Message:
     """Return the message of a row, or raise if the row was damaged."""
     seq, i, parent, turn, role, name, content, status, created, call, payload, expected = row
-    if zlib.crc32(_pack((scope.tenant, scope.user, conversation_id, *row[:-1]))) != expected:
+    if _crc32(_pack((scope.tenant, scope.user, conversation_id, *row[:-1]))) != expected:
         raise CorruptRecordError(f"message {i!r} does not match its checksum")
-    fixed = {
-        "id": i,
-        "conversation_id": conversation_id,
-        "seq": seq,
-        "parent_id": parent,
-        "turn_id": turn,
-        "role": role,
-        "name": name,
-        "content": content,
-        "status": status,
-        "created_at": _EPOCH + timedelta(microseconds=created),
-        "tool_call_id": call,
-    }
+    at = _EPOCH + timedelta(microseconds=created)
     if payload is None:
-        return Message(**fixed)
+        return Message(conversation_id, seq, i, parent, turn, role, name, content, status, at, call)
     rich = _payload(payload)
     return Message(
-        **fixed,
-        tool_calls=rich.tool_calls,
-        suggested_values=rich.suggested_values,
-        suggested_actions=rich.suggested_actions,
-        custom_payload=rich.custom_payload,
-        metadata=rich.metadata,
+        conversation_id,
+        seq,
+        i,
+        parent,
+        turn,
+        role,
+        name,
+        content,
+        status,
+        at,
+        call,
+        rich.tool_calls,
+        rich.suggested_values,
+        rich.suggested_actions,
+        rich.custom_payload,
+        rich.metadata,
     )
 
 

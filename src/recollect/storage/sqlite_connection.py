@@ -15,7 +15,7 @@ from recollect.domain.scope import Scope
 from recollect.domain.terms import terms
 from recollect.errors import ConflictError, StorageError, StorageUnavailableError
 from recollect.storage.driver import Row
-from recollect.storage.queries import load_queries
+from recollect.storage.queries import load_positional
 
 #: One plain file, shared by readers and a writer.
 OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX
@@ -89,6 +89,10 @@ def user_mark(tenant: str, user: str) -> str:
     return hashlib.blake2b(raw, digest_size=5).hexdigest()
 
 
+#: How many messages may wait to be indexed together.
+MAX_BACKLOG = 32
+
+
 class SqliteTransaction:
     """Named queries on one connection; text is indexed in one go before the commit.
 
@@ -99,27 +103,33 @@ class SqliteTransaction:
         self.connection = connection
         self.salt = salt
         self._execute = connection.execute
-        self._queries = load_queries("sqlite")
-        #: (query, number, terms), in the order in which they must be done.
-        self.index_changes: list[tuple[str, int, str]] = []
+        self._queries = load_positional()
+        #: Messages to index (True) or to take out of the index (False), in the order in which it must be done.
+        self.index_changes: list[tuple[bool, int, str]] = []
+        #: At least how many messages this connection left in the backlog.
+        self._backlog = 0
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
         """Return every row of the query."""
-        return self._execute(self._queries[query], values).fetchall()
+        sql, names = self._queries[query]
+        return self._execute(sql, [values[name] for name in names]).fetchall()
 
     def one(self, query: str, /, **values: Any) -> Row | None:
         """Return the first row of the query, or None."""
-        found = self._execute(self._queries[query], values).fetchall()
+        sql, names = self._queries[query]
+        found = self._execute(sql, [values[name] for name in names]).fetchall()
         return found[0] if found else None
 
     def run(self, query: str, /, **values: Any) -> int:
         """Run a statement and return how many rows it changed."""
-        self._execute(self._queries[query], values)
+        sql, names = self._queries[query]
+        self._execute(sql, [values[name] for name in names])
         return self.connection.changes()
 
     def insert(self, query: str, /, **values: Any) -> int:
         """Insert one row and return the number the table gave it."""
-        self._execute(self._queries[query], values)
+        sql, names = self._queries[query]
+        self._execute(sql, [values[name] for name in names])
         return self.connection.last_insert_rowid()
 
     def enter(self, scope: Scope) -> None:
@@ -130,18 +140,40 @@ class SqliteTransaction:
         return msgspec.json.encode(list(values)).decode()
 
     def index(self, scope: Scope, number: int, content: str) -> None:
-        """Index the message's terms before the commit."""
-        self.index_changes.append(("index_message", number, _marked(scope, content)))
+        """Index the message's terms before the commit, or with the next full backlog."""
+        self.index_changes.append((True, number, _marked(scope, content)))
 
     def unindex(self, scope: Scope, number: int, content: str) -> None:
         """Take the message's terms out of the index before the commit."""
-        self.index_changes.append(("unindex_message", number, _marked(scope, content)))
+        self.index_changes.append((False, number, _marked(scope, content)))
 
     def write_index(self) -> None:
-        """Do the index changes that were collected."""
-        for query, number, text in self.index_changes:
-            self._execute(self._queries[query], (number, text))
-        self.index_changes.clear()
+        """Do the index changes that were collected.
+
+        A segment of its own for a single message costs a third of the commit, so single messages wait in a backlog,
+        which search reads too, until there are enough of them.
+        """
+        changes = self.index_changes
+        if len(changes) == 1 and changes[0][0]:
+            self.run("postpone_message", number=changes[0][1])
+            self.index_changes = []
+            self._backlog += 1
+            if self._backlog >= MAX_BACKLOG:
+                self.write_backlog()
+            return
+        for adds, number, text in changes:
+            if adds:
+                self.run("index_message", number=number, terms=text)
+            elif not self.run("forget_postponed", number=number):
+                self.run("unindex_message", number=number, terms=text)
+        self.index_changes = []
+
+    def write_backlog(self) -> None:
+        """Index the messages that wait."""
+        for number, tenant, user, content in self.all("postponed_messages"):
+            self.run("index_message", number=number, terms=_marked(Scope(tenant, user), content))
+        self.run("empty_backlog")
+        self._backlog = 0
 
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Count, for each message of the user that holds one, the wanted terms it holds."""
@@ -150,6 +182,11 @@ class SqliteTransaction:
         for term in wanted:
             for (number,) in self.all("messages_with_term", term=f'"{mark}{term}"'):
                 counts[number] = counts.get(number, 0) + 1
+        for number, tenant, user, content in self.all("postponed_messages"):
+            if (tenant, user) == (scope.tenant, scope.user):
+                held = len(set(wanted).intersection(terms(content)))
+                if held:
+                    counts[number] = held
         return counts
 
 

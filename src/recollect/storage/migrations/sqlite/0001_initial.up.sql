@@ -75,6 +75,11 @@ CREATE UNIQUE INDEX messages_id ON messages (id, conversation_no);
 CREATE VIRTUAL TABLE message_terms USING fts5 (terms, content = '', detail = none, tokenize = 'ascii');
 INSERT INTO message_terms (message_terms, rank) VALUES ('secure-delete', 1);
 
+-- Messages whose terms are not in the index yet.
+CREATE TABLE message_backlog (
+    number INTEGER PRIMARY KEY
+);
+
 CREATE TABLE turns (
     number          INTEGER PRIMARY KEY,
     tenant_id       TEXT NOT NULL,
