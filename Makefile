@@ -31,8 +31,8 @@ check: $(VENV)/.dev ## Check style, types and the layer line.
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev ## Run the benchmarks.
-	$(BIN)/python -m $(BENCH)
+bench: $(VENV)-bench/.ready ## Run the benchmarks beside their peers, in an environment of its own.
+	$(VENV)-bench/bin/python -m $(BENCH)
 
 torture: $(VENV)/.dev ## Run the reliability scorecard with its full counts.
 	$(BIN)/python -m pytest --torture --timeout 7200 $(PYTEST_ARGS)
@@ -46,7 +46,7 @@ lock: $(BIN)/uv ## Resolve the dependencies again and write requirements/*.txt.
 		-o requirements/dev.txt pyproject.toml
 
 clean: ## Remove the virtual environment and everything generated.
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # No index address may enter a lock file: it would tie the file to one machine.
@@ -63,6 +63,13 @@ $(VENV)/.base: requirements/base.txt pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.base
 	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# The peers want other versions of what we use, so they live apart.
+$(VENV)-bench/.ready: benchmarks/requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r benchmarks/requirements.txt
+	$(VENV)-bench/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(BIN)/uv: | $(BIN)/python

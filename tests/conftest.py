@@ -62,6 +62,11 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["seed"] = node.config.stash[SEED]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--torture"):
+        items[:] = [item for item in items if item.get_closest_marker("torture") is None]
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     return f"seed: {config.stash[SEED]} (repeat with --seed)"
 

@@ -1,1 +1,11 @@
-"""The memory of chat applications."""
+"""Recollect: the memory of chat applications and agents.
+
+`await recollect.open()` gives the whole service; `recollect.sync.open()` gives the same as blocking calls.
+"""
+
+from recollect.bootstrap import open  # noqa: A004  # reads as `recollect.open`
+from recollect.domain.scope import Scope
+from recollect.errors import RecollectError
+from recollect.settings import Settings
+
+__all__ = ["RecollectError", "Scope", "Settings", "open"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import msgspec
@@ -102,6 +102,23 @@ def check_time(value: object, what: str, error: Error = InvalidInputError) -> da
 def as_utc(value: datetime) -> datetime:
     """Return the same instant in UTC."""
     return value if value.tzinfo is UTC else value.astimezone(UTC)
+
+
+def later(at: datetime, delay: timedelta) -> datetime:
+    """Return the instant this much later in UTC, or the end of the calendar if that comes first."""
+    try:
+        return as_utc(at) + delay
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def check_duration(value: object, what: str) -> timedelta:
+    """Return the value if it is a length of time."""
+    if not isinstance(value, timedelta):
+        raise InvalidInputError(f"{what} must be a timedelta, not {type(value).__name__}")
+    if value < timedelta(0):
+        raise InvalidInputError(f"{what} must not be negative")
+    return value
 
 
 def check_optional_time(value: object, what: str, error: Error = InvalidInputError) -> datetime | None:

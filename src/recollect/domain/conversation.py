@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.domain.checks import (
+    as_utc,
     check_count,
     check_flag,
     check_id,
@@ -173,4 +174,4 @@ def apply_changes(conversation: Conversation, changes: ConversationChanges) -> C
         new["is_branched"] = True
     if not new:
         return conversation
-    return msgspec.structs.replace(conversation, **new, version=conversation.version + 1, updated_at=changes.at)
+    return msgspec.structs.replace(conversation, **new, version=conversation.version + 1, updated_at=as_utc(changes.at))

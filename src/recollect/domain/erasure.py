@@ -11,7 +11,7 @@ import msgspec
 from recollect.domain.checks import check_flag, check_id, check_time
 from recollect.domain.memory import normalised
 
-TombstoneKind = Literal["conversation", "message", "memory"]
+TombstoneKind = Literal["conversation", "message", "original", "memory"]
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +70,11 @@ class Tombstone(msgspec.Struct, frozen=True):
 def message_tombstone(salt: bytes, conversation_id: str, message_id: str) -> Tombstone:
     """Return what keeps this message id from being stored again."""
     return Tombstone("message", _digest(salt, "message", conversation_id, message_id))
+
+
+def original_tombstone(salt: bytes, conversation_id: str, message_id: str) -> Tombstone:
+    """Return what keeps a message from being stored again that its summary took the place of."""
+    return Tombstone("original", _digest(salt, "message", conversation_id, message_id))
 
 
 def conversation_tombstone(salt: bytes, conversation_id: str) -> Tombstone:

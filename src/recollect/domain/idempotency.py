@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from recollect.domain.checks import check_id, check_time, check_type
+from recollect.domain.checks import check_count, check_duration, check_id, check_time, check_type
 from recollect.errors import ErasedError, IdempotencyMismatchError, RequestInFlightError
 
 MAX_ANSWER = 2_000_000
@@ -33,7 +33,7 @@ class RequestStart(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_type(self.request, RequestKey, "request")
         check_time(self.at, "at")
-        check_type(self.lease, timedelta, "lease")
+        check_duration(self.lease, "lease")
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_type(self.request, RequestKey, "request")
-        check_type(self.status, int, "status")
+        check_count(self.status, "status", at_least=100, at_most=599)
         check_type(self.body, bytes, "body")
 
 

@@ -9,7 +9,9 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from recollect.domain.checks import (
+    as_utc,
     check_count,
+    check_duration,
     check_id,
     check_limit,
     check_object,
@@ -18,6 +20,7 @@ from recollect.domain.checks import (
     check_text,
     check_time,
     check_type,
+    later,
 )
 from recollect.domain.scope import Scope
 from recollect.errors import InvalidCursorError
@@ -53,7 +56,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
             check_text(self.key, "job key", at_most=255, at_least=1)
         check_object(self.payload, "job payload")
         check_count(self.max_attempts, "max_attempts", at_least=1, at_most=1_000)
-        check_type(self.max_delay, timedelta, "max_delay")
+        check_duration(self.max_delay, "max_delay")
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +115,7 @@ class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_id(self.worker, "worker")
         check_time(self.now, "now")
-        check_type(self.lease, timedelta, "lease")
+        check_duration(self.lease, "lease")
         check_type(self.kinds, tuple, "kinds")
         for kind in self.kinds:
             check_id(kind, "job kind")
@@ -151,6 +154,7 @@ class JobQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 def job_from(new: NewJob, at: datetime) -> Job:
     """Return the queued job that this request makes."""
+    at = as_utc(at)
     return Job(
         id=new.id,
         kind=new.kind,
@@ -160,7 +164,7 @@ def job_from(new: NewJob, at: datetime) -> Job:
         state="queued",
         attempts=0,
         max_attempts=new.max_attempts,
-        run_at=new.run_at,
+        run_at=as_utc(new.run_at),
         lease_until=None,
         worker=None,
         error=None,
@@ -171,12 +175,13 @@ def job_from(new: NewJob, at: datetime) -> Job:
 
 def postponed(job: Job, again: NewJob, at: datetime) -> Job:
     """Return the queued job after another request with the same key."""
-    run_at = min(max(job.run_at, again.run_at), job.created_at + again.max_delay)
-    return msgspec.structs.replace(job, run_at=max(run_at, job.run_at), payload=again.payload, updated_at=at)
+    run_at = max(job.run_at, min(as_utc(again.run_at), later(job.created_at, again.max_delay)))
+    return msgspec.structs.replace(job, run_at=run_at, payload=again.payload, updated_at=as_utc(at))
 
 
 def claimed(job: Job, request: ClaimRequest) -> Job:
     """Return the job as this worker takes it; a job that used up its attempts is dead instead."""
+    now = as_utc(request.now)
     if job.attempts >= job.max_attempts:
         return msgspec.structs.replace(
             job,
@@ -184,15 +189,15 @@ def claimed(job: Job, request: ClaimRequest) -> Job:
             lease_until=None,
             worker=None,
             error=job.error or "the worker stopped in the last attempt",
-            updated_at=request.now,
+            updated_at=now,
         )
     return msgspec.structs.replace(
         job,
         state="running",
         attempts=job.attempts + 1,
-        lease_until=request.now + request.lease,
+        lease_until=later(now, request.lease),
         worker=request.worker,
-        updated_at=request.now,
+        updated_at=now,
     )
 
 
@@ -202,19 +207,25 @@ def failed(job: Job, failure: JobFailure) -> Job:
     return msgspec.structs.replace(
         job,
         state="queued" if again else "dead",
-        run_at=failure.retry_at if again and failure.retry_at else job.run_at,
+        run_at=as_utc(failure.retry_at) if again and failure.retry_at else job.run_at,
         lease_until=None,
         worker=None,
         error=failure.error,
-        updated_at=failure.at,
+        updated_at=as_utc(failure.at),
     )
 
 
 def done(job: Job, at: datetime) -> Job:
     """Return the job after its work was done."""
-    return msgspec.structs.replace(job, state="done", lease_until=None, worker=None, error=None, updated_at=at)
+    return msgspec.structs.replace(job, state="done", lease_until=None, worker=None, error=None, updated_at=as_utc(at))
 
 
 def revived(job: Job, at: datetime) -> Job:
     """Return a dead job as it is queued again, with all its attempts."""
+    at = as_utc(at)
     return msgspec.structs.replace(job, state="queued", attempts=0, run_at=at, updated_at=at)
+
+
+def prolonged(job: Job, lease_until: datetime) -> Job:
+    """Return the job as its worker keeps it until this time."""
+    return msgspec.structs.replace(job, lease_until=as_utc(lease_until))

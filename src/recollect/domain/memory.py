@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -276,13 +275,15 @@ class MemoryVersion(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime
 
 
-_MARKS = re.compile(r"[\W_]+")
+#: Signs around words that say nothing by themselves; others do, as in C++, -5, or an emoji.
+_AROUND_WORDS = ".,;:!?\"'`()[]{}«»‹›“”„‘’‚。、「」『』،؛؟।॥"
 
 
 def normalised(content: str) -> str:
-    """Return the statement without case, width, spacing and punctuation, in any script."""
+    """Return the statement without case, width, spacing and the punctuation around words, in any script."""
     folded = unicodedata.normalize("NFKC", content).casefold()
-    return _MARKS.sub(" ", folded).strip() or folded.strip()
+    words = (word.strip(_AROUND_WORDS) for word in folded.split())
+    return " ".join(filter(None, words)) or folded.strip()
 
 
 def content_key(content: str) -> str:
@@ -332,13 +333,20 @@ def changed(memory: Memory, changes: MemoryChanges) -> Memory:
     for what in _CHANGE_CHECKS:
         value = getattr(changes, what)
         if value is not UNSET:
-            new[what] = as_utc(value) if isinstance(value, datetime) else value
+            new[what] = _kept(value)
     sources = tuple(dict.fromkeys(memory.sources + changes.more_sources))
     if sources != memory.sources:
         new["sources"] = sources
     if all(getattr(memory, what) == value for what, value in new.items()):
         return memory
     return msgspec.structs.replace(memory, **new, version=memory.version + 1, updated_at=as_utc(changes.at))
+
+
+def _kept(value: Any) -> Any:
+    """Return a changed value as it is stored: times in UTC, shares as floats."""
+    if isinstance(value, datetime):
+        return as_utc(value)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def holds(memory: Memory, as_of: datetime | None) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from recollect.domain.checks import (
+    as_utc,
     check_count,
     check_limit,
     check_one_of,
@@ -106,12 +107,9 @@ def changed_note(note: Note, change: NoteChange) -> Note:
     if text == note.notes:
         return note
     check_text(text, "the note", at_most=MAX_NOTE, error=InvalidNoteOperationError)
+    at = as_utc(change.at)
     return msgspec.structs.replace(
-        note,
-        notes=text,
-        version=note.version + 1,
-        created_at=note.created_at or change.at,
-        updated_at=change.at,
+        note, notes=text, version=note.version + 1, created_at=note.created_at or at, updated_at=at
     )
 
 

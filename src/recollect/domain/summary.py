@@ -8,8 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from recollect.domain.checks import (
+    as_utc,
     check_flag,
     check_id,
     check_ids,
@@ -110,15 +112,20 @@ def summary_of_messages(new: NewSummary, messages: Sequence[Message], overlappin
     )
 
 
-def summary_of_summaries(new: NewSummary, folded: Sequence[Summary]) -> Summary:
-    """Return the summary that folds these active ones, or raise if they are not neighbours."""
+def summary_of_summaries(
+    new: NewSummary, folded: Sequence[Summary], parents: Sequence[str | None | UnsetType]
+) -> Summary:
+    """Return the summary that folds these active ones, or raise if they are not neighbours on one branch.
+
+    `parents` are the parents of the first message that each covers, unset where that message is stored no more.
+    """
     if tuple(summary.id for summary in folded) != new.folds:
         raise ConflictError("some summaries to fold are gone; plan the fold again")
     if any(summary.folded_into is not None for summary in folded):
         raise ConflictError("some of these summaries are folded already; plan the fold again")
-    for before, after in pairwise(folded):
-        if before.last_seq >= after.first_seq:
-            raise ConflictError("the summaries to fold are not in order; plan the fold again")
+    for (before, after), parent in zip(pairwise(folded), parents[1:], strict=True):
+        if before.last_seq >= after.first_seq or parent not in (UNSET, before.last_message_id):
+            raise ConflictError("the summaries to fold are not neighbours in order; plan the fold again")
     return _summary(
         new,
         level=1 + max(summary.level for summary in folded),
@@ -138,7 +145,7 @@ def _summary(new: NewSummary, **covered: Any) -> Summary:
         conversation_id=new.conversation_id,
         content=new.content,
         generator=new.generator,
-        created_at=new.at,
+        created_at=as_utc(new.at),
         message_ids=new.message_ids,
         folds=new.folds,
         metadata=new.metadata,

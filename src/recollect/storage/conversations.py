@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import msgspec
 
@@ -17,7 +18,7 @@ from recollect.domain.conversation import (
     NewConversation,
     apply_changes,
 )
-from recollect.domain.erasure import conversation_tombstone, message_tombstone
+from recollect.domain.erasure import Tombstone, conversation_tombstone, message_tombstone, original_tombstone
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.turn import (
@@ -74,11 +75,22 @@ def add_agent(tx: Transaction, scope: Scope, agent: str, at: int) -> None:
     tx.run("add_agent", **scoped(scope), agent=agent, at=at)
 
 
+def bury(tx: Transaction, scope: Scope, tombstone: Tombstone, at: datetime) -> None:
+    """Keep the mark of something erased."""
+    tx.run("insert_tombstone", **scoped(scope), kind=tombstone.kind, digest=tombstone.digest, at=micros(at))
+
+
+def buried(tx: Transaction, scope: Scope, tombstones: Iterable[Tombstone]) -> set[Tombstone]:
+    """Return those of the tombstones, all of one kind, that mark something erased."""
+    by_digest = {tombstone.digest: tombstone for tombstone in tombstones}
+    kind = next((tombstone.kind for tombstone in by_digest.values()), None)
+    found = tx.all("which_tombstones", **scoped(scope), kind=kind, ids=tx.ids(by_digest))
+    return {by_digest[digest] for (digest,) in found}
+
+
 def create(tx: Transaction, scope: Scope, new: NewConversation) -> StoredConversation:
     """Return the conversation with this id, created if there is none."""
-    tombstone = conversation_tombstone(tx.salt, new.id)
-    erased = tx.all("which_tombstones", **scoped(scope), kind=tombstone.kind, ids=tx.ids([tombstone.digest]))
-    if erased:
+    if buried(tx, scope, [conversation_tombstone(tx.salt, new.id)]):
         raise ErasedError("a conversation with this id was erased; use a new id")
     add_agent(tx, scope, new.agent, micros(new.at))
     values = rows.conversation_values(scope, appending.conversation_from(new), False)
@@ -119,7 +131,7 @@ def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> Conversatio
     for agent in agents:
         for archived in states:
             found += _newest(tx, scope, query, agent, archived)
-    found.sort(key=lambda row: (row[13], row[1]), reverse=True)
+    found.sort(key=lambda row: (row[11], row[1]), reverse=True)
     shown, more = found[: query.limit], len(found) > query.limit
     items, corrupt = [], []
     for row in shown:
@@ -127,7 +139,7 @@ def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> Conversatio
             items.append(rows.conversation_from(scope, row).value)
         except CorruptRecordError:
             corrupt.append(row[1])
-    after = ConversationCursor(rows.instant(shown[-1][13]), shown[-1][1]) if more else None
+    after = ConversationCursor(rows.instant(shown[-1][11]), shown[-1][1]) if more else None
     return ConversationPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
 
 
@@ -150,7 +162,7 @@ def record_turn(tx: Transaction, scope: Scope, record: TurnRecord) -> Appended:
     stored = _lock_or_create(tx, scope, record.append)
     known = tx.one("find_turn", **scoped(scope), conversation=stored.number, id=record.id)
     appended = _append(tx, scope, stored, record.append, record.id, enqueue=known is None)
-    if known is None:
+    if known is None and (appended.messages or not appended.refused):
         tx.run("insert_turn", **rows.turn_values(scope, stored.number, turn_from(record)))
         if record.memory_ids:
             at = micros(record.append.at)
@@ -220,11 +232,11 @@ def _stored_ids(tx: Transaction, scope: Scope, number: int, ids: list[str]) -> f
 
 
 def _erased_ids(tx: Transaction, scope: Scope, stored: StoredConversation, request: Append) -> frozenset[str]:
-    digests = {
-        message_tombstone(tx.salt, stored.value.id, message.id).digest: message.id for message in request.messages
-    }
-    found = tx.all("which_tombstones", **scoped(scope), kind="message", ids=tx.ids(digests))
-    return frozenset(digests[row[0]] for row in found)
+    gone: set[str] = set()
+    for tombstone in (message_tombstone, original_tombstone):
+        marks = {tombstone(tx.salt, stored.value.id, message.id): message.id for message in request.messages}
+        gone.update(marks[mark] for mark in buried(tx, scope, marks))
+    return frozenset(gone)
 
 
 def turns(tx: Transaction, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:

@@ -7,11 +7,11 @@ from datetime import datetime
 
 import msgspec
 
+from recollect.domain.checks import as_utc
 from recollect.domain.erasure import (
     Erased,
     Erasure,
     Receipt,
-    Tombstone,
     conversation_tombstone,
     memory_tombstone,
     message_tombstone,
@@ -21,10 +21,10 @@ from recollect.domain.memory import Source
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, MemoryNotFoundError, MessageNotFoundError
 from recollect.storage import audit, jobs, memories, rows, summaries
-from recollect.storage.conversations import find, lock, save
+from recollect.storage.conversations import bury, find, lock, save
 from recollect.storage.driver import Transaction
 from recollect.storage.knowledge_rows import job_from, memory_from
-from recollect.storage.rows import StoredConversation, micros, scoped
+from recollect.storage.rows import StoredConversation, scoped
 
 
 def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:
@@ -41,7 +41,7 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
     _adopt_children(tx, scope, stored, message_id, parent_id)
     gone = _derived(tx, scope, stored, message_id, erasure)
     turns = 0 if turn_id is None else tx.run("delete_turn", **here, id=turn_id)
-    summarised = _uncover(tx, scope, stored, seq)
+    summarised = _uncover(tx, scope, stored, seq, message_id)
     value = msgspec.structs.replace(
         stored.value,
         head_id=parent_id if stored.value.head_id == message_id else stored.value.head_id,
@@ -124,19 +124,18 @@ def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: str, a
     return Erased(memories=1, memory_versions=versions)
 
 
-def _uncover(tx: Transaction, scope: Scope, stored: StoredConversation, seq: int) -> int:
-    """Erase every summary over this place and bring back those that were folded into them."""
+def _uncover(tx: Transaction, scope: Scope, stored: StoredConversation, seq: int, message_id: str) -> int:
+    """Erase every summary of this message and bring back the others that were folded into them."""
     here = {**scoped(scope), "conversation": stored.number}
-    found = [rows.summary_from(scope, stored.value.id, row) for row in tx.all("covering_summaries", **here, seq=seq)]
-    gone = {summary.id for summary in found}
-    for summary in found:
-        tx.run("delete_summary", **here, id=summary.id)
-        if summary.folds:
+    around = [rows.summary_from(scope, stored.value.id, row) for row in tx.all("covering_summaries", **here, seq=seq)]
+    gone: set[str] = set()
+    for summary in reversed(around):
+        if message_id in summary.message_ids or gone.intersection(summary.folds):
+            gone.add(summary.id)
+            tx.run("delete_summary", **here, id=summary.id)
             for row in tx.all("find_summaries", **here, ids=tx.ids(summary.folds)):
-                child = rows.summary_from(scope, stored.value.id, row)
-                if child.id not in gone:
-                    summaries.refold(tx, scope, stored, child, None)
-    return len(found)
+                summaries.refold(tx, scope, stored, rows.summary_from(scope, stored.value.id, row), None)
+    return len(gone)
 
 
 def _quiet_jobs(tx: Transaction, scope: Scope, conversation_id: str) -> None:
@@ -151,16 +150,11 @@ def _erase_answers(tx: Transaction, scope: Scope) -> int:
     return tx.run("erase_answers", **scoped(scope))
 
 
-def bury(tx: Transaction, scope: Scope, tombstone: Tombstone, at: datetime) -> None:
-    """Keep the mark of something erased."""
-    tx.run("insert_tombstone", **scoped(scope), kind=tombstone.kind, digest=tombstone.digest, at=micros(at))
-
-
 def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
     """Empty a conversation and start it again; its messages cannot be stored again."""
     stored = lock(tx, scope, conversation_id)
     erased = _empty(tx, scope, stored, erasure)
-    if not erased.any():
+    if not msgspec.structs.replace(erased, requests=0).any():
         raise ConversationNotFoundError("the conversation has nothing to clear")
     value = stored.value
     cleared = msgspec.structs.replace(
@@ -238,8 +232,8 @@ def memory(tx: Transaction, scope: Scope, memory_id: str, erasure: Erasure) -> R
 
 def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
     """Erase everything of the user; only tombstones and the receipt stay."""
-    erased = Erased()
     tx.one("lock_user", **scoped(scope))
+    erased = Erased(requests=tx.run("delete_requests", **scoped(scope)))
     for (conversation_id,) in tx.all("conversation_ids", **scoped(scope)):
         erased = erased.plus(_remove(tx, scope, find(tx, scope, conversation_id), erasure))
     for (memory_id,) in tx.all("all_memory_ids", **scoped(scope)):
@@ -250,7 +244,6 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
         notes=tx.run("delete_notes", **scoped(scope)),
         note_versions=tx.run("delete_note_versions", **scoped(scope)),
         jobs=tx.run("delete_jobs", **scoped(scope)),
-        requests=tx.run("delete_requests", **scoped(scope)),
     )
     for name in ("delete_audit", "delete_user_quarantine", "delete_agents", "delete_user"):
         tx.run(name, **scoped(scope))
@@ -260,4 +253,4 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
 def _receipt(tx: Transaction, scope: Scope, erasure: Erasure, kind: str, entity_id: str, erased: Erased) -> Receipt:
     detail = {name: count for name in erased.__struct_fields__ if (count := getattr(erased, name))}
     audit.note(tx, scope, "erase", (kind, entity_id), erasure.at, receipt_id=erasure.receipt_id, **detail)
-    return Receipt(receipt_id=erasure.receipt_id, at=erasure.at, erased=erased)
+    return Receipt(receipt_id=erasure.receipt_id, at=as_utc(erasure.at), erased=erased)

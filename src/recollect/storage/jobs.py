@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from recollect.domain import job as rule
 from recollect.domain.job import Claim, ClaimedJob, ClaimRequest, Job, JobFailure, JobQuery, NewJob
 from recollect.domain.scope import Scope
@@ -22,7 +20,7 @@ def enqueue(tx: Transaction, scope: Scope, new: NewJob, at: datetime) -> Job:
     """Queue the job, or postpone the queued one with the same key."""
     if new.key is not None:
         row = tx.one("queued_job", **scoped(scope), key=new.key)
-        if row is not None:
+        if row is not None and tx.one("job_number", **scoped(scope), id=new.id) is None:
             job = rule.postponed(job_from(scope, row), new, at)
             store(tx, scope, job)
             return job
@@ -98,7 +96,7 @@ def fail(tx: Transaction, scope: Scope, claim: Claim, failure: JobFailure) -> Jo
 
 def heartbeat(tx: Transaction, scope: Scope, claim: Claim, lease_until: datetime) -> Job:
     """Keep a job for longer."""
-    job = msgspec.structs.replace(held(tx, scope, claim), lease_until=lease_until)
+    job = rule.prolonged(held(tx, scope, claim), lease_until)
     store(tx, scope, job)
     return job
 

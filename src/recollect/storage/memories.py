@@ -6,7 +6,7 @@ import msgspec
 
 from recollect.domain import memory as rule
 from recollect.domain.conversation import Conversation
-from recollect.domain.erasure import memory_tombstone
+from recollect.domain.erasure import memory_tombstone, message_tombstone
 from recollect.domain.memory import (
     Extraction,
     Memory,
@@ -16,18 +16,20 @@ from recollect.domain.memory import (
     MemoryVersion,
     NewMemory,
     SavedMemories,
+    Source,
     content_key,
 )
 from recollect.domain.scope import Scope
 from recollect.errors import (
     ConflictError,
     CorruptRecordError,
+    ErasedError,
     InvalidCursorError,
     MemoryNotFoundError,
     StaleVersionError,
 )
 from recollect.storage import audit, jobs
-from recollect.storage.conversations import add_agent, lock, save
+from recollect.storage.conversations import add_agent, buried, lock, save
 from recollect.storage.driver import Transaction
 from recollect.storage.knowledge_rows import memory_from, memory_values, version_from, version_values
 from recollect.storage.rows import micros, optional_micros, scoped
@@ -75,11 +77,14 @@ def _same(tx: Transaction, scope: Scope, new: NewMemory) -> Memory | None:
 
 
 def _is_erased(tx: Transaction, scope: Scope, new: NewMemory) -> bool:
-    """Tell whether the statement was erased; a person may state it again by hand."""
+    """Tell whether the statement or a source of it was erased; a person may state it again by hand."""
     if new.origin == "manual":
         return False
-    digest = memory_tombstone(tx.salt, new.content).digest
-    return bool(tx.all("which_tombstones", **scoped(scope), kind="memory", ids=tx.ids([digest])))
+    return bool(buried(tx, scope, [memory_tombstone(tx.salt, new.content)])) or _cites_erased(tx, scope, new.sources)
+
+
+def _cites_erased(tx: Transaction, scope: Scope, sources: tuple[Source, ...]) -> bool:
+    return bool(buried(tx, scope, [message_tombstone(tx.salt, s.conversation_id, s.message_id) for s in sources]))
 
 
 def _insert(tx: Transaction, scope: Scope, memory: Memory) -> None:
@@ -107,6 +112,8 @@ def change(tx: Transaction, scope: Scope, memory_id: str, changes: MemoryChanges
     before = memory_from(scope, row)
     if changes.expected_version not in (None, before.version):
         raise StaleVersionError(f"the memory is at version {before.version}")
+    if _cites_erased(tx, scope, changes.more_sources):
+        raise ErasedError("a source to add was erased")
     after = rule.changed(before, changes)
     if after is before:
         return before

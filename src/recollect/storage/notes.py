@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from recollect.domain.checks import as_utc
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion, changed_note
 from recollect.domain.scope import Scope
 from recollect.errors import NoteNotFoundError
@@ -39,7 +40,7 @@ def change(tx: Transaction, scope: Scope, change: NoteChange) -> Note:
             notes=after.notes,
             operation=change.operation,
             conversation_id=change.conversation_id,
-            created_at=change.at,
+            created_at=as_utc(change.at),
         )
         tx.run("insert_note_version", **note_version_values(scope, version))
     return after

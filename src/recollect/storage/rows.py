@@ -59,12 +59,12 @@ def optional_micros(at: datetime | None) -> int | None:
 
 def instant(value: int) -> datetime:
     """Return the time of a stored instant."""
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + timedelta(0, 0, value)
 
 
 def optional_instant(value: int | None) -> datetime | None:
     """Return the time of a stored instant, or None."""
-    return None if value is None else _EPOCH + timedelta(microseconds=value)
+    return None if value is None else _EPOCH + timedelta(0, 0, value)
 
 
 def json_text(value: object) -> str | None:
@@ -114,71 +114,44 @@ def scoped(scope: Scope) -> dict[str, Any]:
 def conversation_values(scope: Scope, conversation: Conversation, has_erased: bool) -> dict[str, Any]:
     """Return the column values of a conversation."""
     c = conversation
-    values = (
-        c.id,
-        c.agent,
-        c.title,
-        c.title_source,
-        c.is_archived,
-        c.is_pinned,
-        json_text(c.metadata),
-        c.head_id,
-        c.message_count,
-        c.summary,
-        micros(c.created_at),
-        micros(c.updated_at),
-        micros(c.last_activity_at),
-        c.is_active,
-        c.version,
-        c.next_seq,
-        c.is_branched,
-        c.extracted_seq,
-        has_erased,
-    )
-    row = dict(zip(_CONVERSATION, values, strict=True))
-    row["tenant"], row["user"] = scope.tenant, scope.user
-    row["checksum"] = checksum(scope.tenant, scope.user, *values)
-    return row
-
-
-_CONVERSATION = (
-    "id",
-    "agent",
-    "title",
-    "title_source",
-    "is_archived",
-    "is_pinned",
-    "metadata",
-    "head_id",
-    "message_count",
-    "summary",
-    "created_at",
-    "updated_at",
-    "last_activity_at",
-    "is_active",
-    "version",
-    "next_seq",
-    "is_branched",
-    "extracted_seq",
-    "has_erased",
-)
+    row = {
+        "id": c.id,
+        "agent": c.agent,
+        "title": c.title,
+        "title_source": c.title_source,
+        "metadata": json_text(c.metadata),
+        "head_id": c.head_id,
+        "message_count": c.message_count,
+        "summary": c.summary,
+        "created_at": micros(c.created_at),
+        "updated_at": micros(c.updated_at),
+        "last_activity_at": micros(c.last_activity_at),
+        "version": c.version,
+        "next_seq": c.next_seq,
+        "extracted_seq": c.extracted_seq,
+        "is_archived": c.is_archived,
+        "is_pinned": c.is_pinned,
+        "is_active": c.is_active,
+        "is_branched": c.is_branched,
+        "has_erased": has_erased,
+    }
+    return sealed(scope, row)
 
 
 def conversation_from(scope: Scope, row: Row) -> StoredConversation:
     """Return the conversation of a row, or raise if the row was damaged."""
-    number, *values, expected = row
-    for flag in (4, 5, 13, 16, 18):
-        values[flag] = bool(values[flag])
-    verify(expected, "conversation", str(values[0]), scope.tenant, scope.user, *values)
-    (i, agent, title, source, archived, pinned, metadata, head, count, summary, *rest) = values
-    created, updated, activity, active, version, next_seq, branched, extracted, has_erased = rest
+    number, i, agent, title, source, metadata, head, count, summary, created, updated, activity, *rest = row
+    version, next_seq, extracted, archived, pinned, active, branched, has_erased, expected = rest
+    flags = (bool(archived), bool(pinned), bool(active), bool(branched), bool(has_erased))
+    if _crc32(_pack((scope.tenant, scope.user, *row[1:15], *flags))) != expected:
+        raise CorruptRecordError(f"conversation {i!r} does not match its checksum")
     value = Conversation(
         id=i,
         agent=agent,
         title=title,
         title_source=source,
-        is_archived=archived,
-        is_pinned=pinned,
+        is_archived=flags[0],
+        is_pinned=flags[1],
         metadata=json_object(metadata),
         head_id=head,
         message_count=count,
@@ -186,13 +159,13 @@ def conversation_from(scope: Scope, row: Row) -> StoredConversation:
         created_at=instant(created),
         updated_at=instant(updated),
         last_activity_at=instant(activity),
-        is_active=active,
+        is_active=flags[2],
         version=version,
         next_seq=next_seq,
-        is_branched=branched,
+        is_branched=flags[3],
         extracted_seq=extracted,
     )
-    return StoredConversation(number, value, has_erased)
+    return StoredConversation(number, value, flags[4])
 
 
 # Messages
@@ -250,7 +223,7 @@ def message_from(scope: Scope, conversation_id: str, row: Row) -> Message:
     seq, i, parent, turn, role, name, content, status, created, call, payload, expected = row
     if _crc32(_pack((scope.tenant, scope.user, conversation_id, *row[:-1]))) != expected:
         raise CorruptRecordError(f"message {i!r} does not match its checksum")
-    at = _EPOCH + timedelta(microseconds=created)
+    at = _EPOCH + timedelta(0, 0, created)
     if payload is None:
         return Message(conversation_id, seq, i, parent, turn, role, name, content, status, at, call)
     rich = _payload(payload)

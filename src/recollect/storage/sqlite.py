@@ -43,7 +43,7 @@ class SqliteDriver:
         self._lock = lock
         self._alone = path == MEMORY or options.vfs is not None
         with our_errors():
-            self._writer = SqliteWriter(self._connect)
+            self._writer = SqliteWriter(self._connect, options.busy_ms)
         self._local = threading.local()
         self._opened: list[apsw.Connection] = []
         self._inline: SqliteTransaction | None = None
@@ -60,7 +60,7 @@ class SqliteDriver:
             lock = FileLock.shared(Path(name))
         try:
             return cls(name, options, lock)
-        except BaseException:
+        except BaseException:  # the lock must not outlive a failed opening
             if lock is not None:
                 lock.release()
             raise

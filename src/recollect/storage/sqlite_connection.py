@@ -89,14 +89,15 @@ def user_mark(tenant: str, user: str) -> str:
     return hashlib.blake2b(raw, digest_size=5).hexdigest()
 
 
-#: How many messages may wait to be indexed together.
-MAX_BACKLOG = 32
+#: How many messages wait to be indexed together; search reads them one by one meanwhile.
+INDEX_TOGETHER = 64
 
 
 class SqliteTransaction:
-    """Named queries on one connection; text is indexed in one go before the commit.
+    """Named queries on one connection; messages are indexed many at a time, just before a commit.
 
-    FTS5 writes a segment at every savepoint, so indexing each message by itself would cost more than storing it.
+    FTS5 writes a segment at every savepoint and commit, so indexing each message by itself would cost more than
+    storing it. Writers take turns, so numbers grow in the order of commits, and one mark tells what is indexed.
     """
 
     def __init__(self, connection: apsw.Connection, salt: bytes) -> None:
@@ -104,10 +105,12 @@ class SqliteTransaction:
         self.salt = salt
         self._execute = connection.execute
         self._queries = load_positional()
-        #: Messages to index (True) or to take out of the index (False), in the order in which it must be done.
-        self.index_changes: list[tuple[bool, int, str]] = []
-        #: At least how many messages this connection left in the backlog.
-        self._backlog = 0
+        #: Messages added since this connection last saw all indexed; at first it does not know of any.
+        self._unindexed = INDEX_TOGETHER
+        #: (query, number, terms) of messages that leave the index before the commit, or take the number of one that did.
+        self._changes: list[tuple[str, int, str]] = []
+        #: Numbers that this transaction may give again.
+        self._freed: set[int] = set()
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
         """Return every row of the query."""
@@ -140,40 +143,43 @@ class SqliteTransaction:
         return msgspec.json.encode(list(values)).decode()
 
     def index(self, scope: Scope, number: int, content: str) -> None:
-        """Index the message's terms before the commit, or with the next full backlog."""
-        self.index_changes.append((True, number, _marked(scope, content)))
+        """Count the message; it is indexed with others once there are enough."""
+        self._unindexed += 1
+        if number in self._freed:
+            self._changes.append(("index_message", number, _marked(scope, content)))
 
     def unindex(self, scope: Scope, number: int, content: str) -> None:
         """Take the message's terms out of the index before the commit."""
-        self.index_changes.append((False, number, _marked(scope, content)))
+        self._freed.add(number)
+        self._changes.append(("unindex_message", number, _marked(scope, content)))
+
+    def mark(self) -> int:
+        """Return a place to go back to if the work that follows is rolled back."""
+        return len(self._changes)
+
+    def back_to(self, mark: int) -> None:
+        """Forget the index changes of work that was rolled back."""
+        del self._changes[mark:]
 
     def write_index(self) -> None:
-        """Do the index changes that were collected.
-
-        A segment of its own for a single message costs a third of the commit, so single messages wait in a backlog,
-        which search reads too, until there are enough of them.
-        """
-        changes = self.index_changes
-        if len(changes) == 1 and changes[0][0]:
-            self.run("postpone_message", number=changes[0][1])
-            self.index_changes = []
-            self._backlog += 1
-            if self._backlog >= MAX_BACKLOG:
-                self.write_backlog()
+        """Bring the index up to date if enough messages wait, or if some must leave it."""
+        if self._unindexed < INDEX_TOGETHER and not self._changes:
             return
-        for adds, number, text in changes:
-            if adds:
-                self.run("index_message", number=number, terms=text)
-            elif not self.run("forget_postponed", number=number):
-                self.run("unindex_message", number=number, terms=text)
-        self.index_changes = []
-
-    def write_backlog(self) -> None:
-        """Index the messages that wait."""
-        for number, tenant, user, content in self.all("postponed_messages"):
+        # What leaves may be unindexed still, or gone from the table: only what was indexed is taken out.
+        indexed_to = self._indexed_to()
+        for query, number, text in self._changes:
+            if number <= indexed_to:
+                self.run(query, number=number, terms=text)
+        for number, tenant, user, content in self.all("unindexed_messages"):
             self.run("index_message", number=number, terms=_marked(Scope(tenant, user), content))
-        self.run("empty_backlog")
-        self._backlog = 0
+        self.run("move_indexed_to")
+        self._changes.clear()
+        self._freed.clear()
+        self._unindexed = 0
+
+    def _indexed_to(self) -> int:
+        found = self.one("indexed_to")
+        return 0 if found is None else int(found[0])
 
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Count, for each message of the user that holds one, the wanted terms it holds."""
@@ -182,14 +188,12 @@ class SqliteTransaction:
         for term in wanted:
             for (number,) in self.all("messages_with_term", term=f'"{mark}{term}"'):
                 counts[number] = counts.get(number, 0) + 1
-        for number, tenant, user, content in self.all("postponed_messages"):
-            if (tenant, user) == (scope.tenant, scope.user):
-                held = len(set(wanted).intersection(terms(content)))
-                if held:
-                    counts[number] = held
+        for number, tenant, user, content in self.all("unindexed_messages"):
+            if (tenant, user) == (scope.tenant, scope.user) and (held := set(wanted).intersection(terms(content))):
+                counts[number] = len(held)
         return counts
 
 
 def _marked(scope: Scope, content: str) -> str:
     mark = user_mark(scope.tenant, scope.user)
-    return " ".join([mark + term for term in terms(content)])
+    return mark + f" {mark}".join(terms(content))

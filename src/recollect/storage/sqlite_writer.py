@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 CHECKPOINT_PAGES = 2_000
 #: A batch no longer than this keeps the first of its writers waiting only briefly.
 MAX_BATCH = 256
+#: A batch of several writers is a sign that more will come: this many batches of one end the expectation.
+COMPANY = 8
 #: Commits slower than this are never run on the event loop.
 QUICK_COMMIT = 0.001
 
@@ -35,14 +37,14 @@ QUICK_COMMIT = 0.001
 class _Write:
     __slots__ = ("error", "future", "result", "work")
 
-    def __init__(self, work: Work[Any], future: asyncio.Future[Any]) -> None:
+    def __init__(self, work: Work[Any]) -> None:
         self.work = work
-        self.future = future
+        self.future: asyncio.Future[Any] | None = None
         self.result: Any = None
         self.error: BaseException | None = None
 
     def settle(self) -> None:
-        if self.future.done():
+        if self.future is None or self.future.done():
             return
         if self.error is None:
             self.future.set_result(self.result)
@@ -53,13 +55,17 @@ class _Write:
 class SqliteWriter:
     """Run writes in batches on one connection; used from one event loop."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection]) -> None:
+    def __init__(self, connect: Callable[[], apsw.Connection], busy_ms: int) -> None:
         self._connect = connect
+        self._busy_ms = busy_ms
         self._loop = asyncio.get_running_loop()
         self._pending: list[_Write] = []
         self._flushing = False
         self._busy = False
         self._closed = False
+        self._lone = False
+        #: How many lone batches must follow until a writer counts as lone again.
+        self._company = 0
         self._drained: asyncio.Future[None] | None = None
         self._commit_time = 0.0
         self._wal_pages = 0
@@ -91,12 +97,29 @@ class SqliteWriter:
         """
         if self._closed:
             raise StorageUnavailableError("the store is closed")
+        write = _Write(work)
+        if self._is_lone() and self._run_here([write]):
+            self._lone = True
+            try:
+                # Others get their turn, and a second writer in this turn of the loop is seen as company.
+                await asyncio.sleep(0)
+            finally:
+                self._lone = False
+            if write.error is not None:
+                raise write.error
+            result: T = write.result
+            return result
         future: asyncio.Future[T] = self._loop.create_future()
-        self._pending.append(_Write(work, future))
+        write.future = future
+        self._pending.append(write)
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self._flush)
         return await future
+
+    def _is_lone(self) -> bool:
+        """Tell whether nobody else writes, so that there is nobody to share a commit with."""
+        return not (self._pending or self._busy or self._lone or self._company) and self._is_quick()
 
     def _flush(self) -> None:
         """Start the next batch, unless one runs; its end calls this again."""
@@ -104,15 +127,29 @@ class SqliteWriter:
         if self._busy or not self._pending:
             return
         batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
-        if len(batch) == 1 and self._is_quick() and self.lock.acquire(blocking=False):
-            try:
-                self._run(batch)
-            finally:
-                self.lock.release()
+        self._company = COMPANY if len(batch) > 1 else max(0, self._company - 1)
+        if len(batch) == 1 and self._is_quick() and self._run_here(batch):
             self._settle(batch)
             return
         self._busy = True
         self._batches.put(batch)
+
+    def _run_here(self, batch: list[_Write]) -> bool:
+        """Run the batch without a thread, unless that would mean to wait for another user of the file."""
+        if not self.lock.acquire(blocking=False):
+            return False
+        connection = self._tx.connection
+        try:
+            connection.set_busy_timeout(0)
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error:
+            return False
+        else:
+            self._run(batch)
+            return True
+        finally:
+            connection.set_busy_timeout(self._busy_ms)
+            self.lock.release()
 
     def _is_quick(self) -> bool:
         return self._commit_time < QUICK_COMMIT and self._wal_pages < CHECKPOINT_PAGES
@@ -138,7 +175,8 @@ class SqliteWriter:
         """Run the batch in one transaction; after a failure of the file no write of it counts as done."""
         try:
             execute = self._tx.connection.execute
-            execute("BEGIN IMMEDIATE")
+            if not self._tx.connection.in_transaction:
+                execute("BEGIN IMMEDIATE")
             for write in batch:
                 if len(batch) > 1:
                     self._run_in_savepoint(write)
@@ -157,7 +195,7 @@ class SqliteWriter:
             self._fail(batch, exc)
 
     def _run_in_savepoint(self, write: _Write) -> None:
-        execute, mark = self._tx.connection.execute, len(self._tx.index_changes)
+        execute, mark = self._tx.connection.execute, self._tx.mark()
         execute("SAVEPOINT work")
         try:
             write.result = write.work(self._tx)
@@ -170,13 +208,13 @@ class SqliteWriter:
             write.error = exc
         if write.error is not None:
             execute("ROLLBACK TO work")
-            del self._tx.index_changes[mark:]
+            self._tx.back_to(mark)
         execute("RELEASE work")
 
     def _fail(self, batch: list[_Write], error: BaseException) -> None:
         for write in batch:
             write.error = write.error or error
-        self._tx.index_changes.clear()
+        self._tx.back_to(0)
         try:
             if self._tx.connection.in_transaction:
                 self._tx.connection.execute("ROLLBACK")

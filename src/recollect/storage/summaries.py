@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from recollect.domain.erasure import original_tombstone
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary, newest_text, summary_of_messages, summary_of_summaries
 from recollect.errors import ConflictError, NotFoundError
 from recollect.storage import rows
-from recollect.storage.conversations import find, lock, save
+from recollect.storage.conversations import bury, find, lock, save
 from recollect.storage.driver import Transaction
 from recollect.storage.pages import END
 from recollect.storage.rows import StoredConversation, scoped
@@ -24,7 +26,7 @@ def put(tx: Transaction, scope: Scope, new: NewSummary) -> Summary:
     summary = _of_summaries(tx, scope, stored, new) if new.folds else _of_messages(tx, scope, stored, new)
     tx.run("insert_summary", **rows.summary_values(scope, stored.number, summary))
     if new.delete_originals:
-        stored = delete_originals(tx, scope, stored, new.message_ids)
+        stored = delete_originals(tx, scope, stored, new)
     refresh_text(tx, scope, stored)
     return summary
 
@@ -44,10 +46,20 @@ def _of_summaries(tx: Transaction, scope: Scope, stored: StoredConversation, new
     values = {**scoped(scope), "conversation": stored.number}
     found = tx.all("find_summaries", **values, ids=tx.ids(new.folds))
     folded = [rows.summary_from(scope, new.conversation_id, row) for row in found]
-    summary = summary_of_summaries(new, folded)
+    summary = summary_of_summaries(new, folded, [_parent(tx, scope, stored, one) for one in folded])
     for old in folded:
         refold(tx, scope, stored, old, new.id)
     return summary
+
+
+def _parent(tx: Transaction, scope: Scope, stored: StoredConversation, summary: Summary) -> str | None | UnsetType:
+    """Return the parent of the first message that the summary covers, unset if that message is stored no more."""
+    values = {**scoped(scope), "conversation": stored.number}
+    while summary.folds:
+        (first,) = tx.all("find_summary", **values, id=summary.folds[0])
+        summary = rows.summary_from(scope, stored.value.id, first)
+    row = tx.one("message_seq", **values, id=summary.message_ids[0])
+    return UNSET if row is None else row[1]
 
 
 def refold(tx: Transaction, scope: Scope, stored: StoredConversation, old: Summary, into: str | None) -> None:
@@ -57,19 +69,18 @@ def refold(tx: Transaction, scope: Scope, stored: StoredConversation, old: Summa
     tx.run("fold_summary", **{name: moved[name] for name in names})
 
 
-def delete_originals(
-    tx: Transaction, scope: Scope, stored: StoredConversation, message_ids: tuple[str, ...]
-) -> StoredConversation:
-    """Remove summarised messages; their summary stands for them."""
+def delete_originals(tx: Transaction, scope: Scope, stored: StoredConversation, new: NewSummary) -> StoredConversation:
+    """Remove summarised messages; their summary stands for them, and a late replay does not store them again."""
     gone = 0
-    for message_id in message_ids:
+    for message_id in new.message_ids:
         values = {**scoped(scope), "conversation": stored.number, "id": message_id}
         row = tx.one("message_to_erase", **values)
         if row is not None:
             tx.unindex(scope, row[0], row[4])
             gone += tx.run("delete_message", **values)
+            bury(tx, scope, original_tombstone(tx.salt, stored.value.id, message_id), new.at)
     value = msgspec.structs.replace(stored.value, message_count=stored.value.message_count - gone)
-    return msgspec.structs.replace(stored, value=value)
+    return StoredConversation(stored.number, value, stored.has_erased or gone > 0)
 
 
 def refresh_text(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:

@@ -40,7 +40,7 @@ def migrate(connection: apsw.Connection, target: int | None = None) -> Iterator[
                 connection.execute(step.up if direction == "up" else step.down).fetchall()
                 _record(connection, step, direction)
             connection.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # whatever stops the step, half of it must not stay
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise

@@ -11,7 +11,6 @@ DROP TABLE memories;
 DROP TABLE summaries;
 DROP TABLE archive_batches;
 DROP TABLE turns;
-DROP TABLE message_backlog;
 DROP TABLE message_terms;
 DROP TABLE messages;
 DROP TABLE conversations;

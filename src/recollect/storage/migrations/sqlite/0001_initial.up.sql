@@ -72,13 +72,11 @@ CREATE UNIQUE INDEX messages_seq ON messages (conversation_no, seq);
 CREATE UNIQUE INDEX messages_id ON messages (id, conversation_no);
 
 -- Terms are written as the user's mark and the term, so a search walks only that user's entries.
-CREATE VIRTUAL TABLE message_terms USING fts5 (terms, content = '', detail = none, tokenize = 'ascii');
+-- Messages are indexed in the order of their numbers, many at a time; meta says how far.
+CREATE VIRTUAL TABLE message_terms
+    USING fts5 (terms, content = '', detail = none, columnsize = 0, tokenize = 'ascii');
+INSERT INTO meta (name, value) VALUES ('indexed_to', 0);
 INSERT INTO message_terms (message_terms, rank) VALUES ('secure-delete', 1);
-
--- Messages whose terms are not in the index yet.
-CREATE TABLE message_backlog (
-    number INTEGER PRIMARY KEY
-);
 
 CREATE TABLE turns (
     number          INTEGER PRIMARY KEY,

@@ -1,7 +1,7 @@
 -- snippet: conversation_columns
-number, id, agent, title, title_source, is_archived, is_pinned, metadata, head_id, message_count, summary,
-created_at, updated_at, last_activity_at, is_active, version, next_seq, is_branched, extracted_seq,
-has_erased, checksum
+number, id, agent, title, title_source, metadata, head_id, message_count, summary, created_at, updated_at,
+last_activity_at, version, next_seq, extracted_seq, is_archived, is_pinned, is_active, is_branched, has_erased,
+checksum
 
 -- name: find_conversation
 -- One conversation.

@@ -20,6 +20,19 @@ INSERT INTO message_terms (message_terms, rowid, terms) VALUES ('delete', :numbe
 -- The messages that hold one term.
 SELECT rowid FROM message_terms WHERE message_terms MATCH :term;
 
+-- name: indexed_to
+-- The number up to which every message is indexed.
+SELECT value FROM meta WHERE name = 'indexed_to';
+
+-- name: move_indexed_to
+-- Every message is indexed now; numbers above the newest message will be given again.
+UPDATE meta SET value = (SELECT COALESCE(MAX(number), 0) FROM messages) WHERE name = 'indexed_to';
+
+-- name: unindexed_messages
+-- The messages that are not indexed yet.
+SELECT number, tenant_id, user_id, content FROM messages
+WHERE number > (SELECT value FROM meta WHERE name = 'indexed_to') ORDER BY number;
+
 -- name: due_jobs
 -- Jobs that are due and jobs whose lease ran out, with their scopes, longest due first.
 SELECT * FROM (
@@ -31,20 +44,3 @@ SELECT * FROM (
 )
 WHERE :any_kind OR kind IN (SELECT value FROM json_each(:ids))
 ORDER BY due, number LIMIT :limit;
-
--- name: postpone_message
--- A message to index later.
-INSERT INTO message_backlog (number) VALUES (:number);
-
--- name: forget_postponed
--- A message that need not be indexed any more.
-DELETE FROM message_backlog WHERE number = :number;
-
--- name: postponed_messages
--- The messages to index later.
-SELECT b.number, m.tenant_id, m.user_id, m.content FROM message_backlog b JOIN messages m ON m.number = b.number
-ORDER BY b.number;
-
--- name: empty_backlog
--- Nothing is left to index later.
-DELETE FROM message_backlog;

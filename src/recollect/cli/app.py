@@ -1,0 +1,17 @@
+"""The tree of commands."""
+
+from __future__ import annotations
+
+import typer
+
+from recollect.cli.db import db
+from recollect.cli.serve import serve
+
+app = typer.Typer(
+    help="The memory of chat applications and agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(serve)
+app.add_typer(db, name="db")

@@ -1,0 +1,1 @@
+"""One file per use case; the only orchestration."""

@@ -1,0 +1,98 @@
+"""Look at a SQLite file without changing it, whoever else has it open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from recollect.errors import StorageError
+from recollect.storage.maintenance import COUNTED, DatabaseStatus
+from recollect.storage.migrations.sqlite import status as schema_status
+from recollect.storage.sqlite_connection import SqliteTransaction, our_errors
+from recollect.storage.sqlite_lock import FileLock
+
+#: What SQLite keeps beside the file while it is in use.
+COMPANIONS = ("-wal", "-shm", "-journal")
+#: What our commands may leave beside it.
+LEFTOVERS = (".restoring", ".before-restore")
+
+_PRAGMAS = (("query_only", "on"), ("trusted_schema", "off"), ("cell_size_check", "on"), ("temp_store", "memory"))
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Name the file beside a database that has this suffix."""
+    return path.with_name(path.name + suffix)
+
+
+def require_file(path: Path) -> None:
+    """Raise unless there is a database file."""
+    if not path.is_file():
+        raise StorageError(f"there is no database at {path}; `recollect serve` or `recollect db migrate` creates one")
+
+
+def open_file(path: Path, *, writable: bool = True) -> apsw.Connection:
+    """Open an existing file as it is."""
+    flags = apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
+    connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOMUTEX)
+    connection.set_busy_timeout(5_000)
+    return connection
+
+
+@contextmanager
+def snapshot(path: Path) -> Iterator[apsw.Connection]:
+    """Give a connection that sees the file as it is now until the end; writers go on beside it.
+
+    Takes a place among the users of the file, so that nobody restores or migrates it meanwhile.
+    """
+    require_file(path)
+    lock = FileLock.shared(path)
+    try:
+        with our_errors():
+            connection = open_file(path)
+            try:
+                for name, value in _PRAGMAS:
+                    connection.pragma(name, value)
+                connection.execute("BEGIN")
+                connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchall()
+                yield connection
+            finally:
+                connection.close(True)
+    finally:
+        lock.release()
+
+
+def count_rows(connection: apsw.Connection, tables: tuple[str, ...]) -> dict[str, int]:
+    """Count the rows of these tables; one that does not exist has none."""
+    known = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    found = {}
+    for table in tables:
+        rows = connection.execute(f'SELECT COUNT(*) FROM "{table}"').fetchall() if table in known else [(0,)]
+        found[table] = int(str(rows[0][0]))
+    return found
+
+
+def salted(connection: apsw.Connection) -> SqliteTransaction:
+    """Return named queries on a connection, with the file's salt."""
+    found = connection.execute("SELECT value FROM meta WHERE name = 'salt'").fetchall()
+    if not found or not isinstance(found[0][0], bytes):
+        raise StorageError("the file has no salt, so its tombstones cannot be read; restore a backup")
+    return SqliteTransaction(connection, found[0][0])
+
+
+def read_status(path: Path) -> DatabaseStatus:
+    """Describe the file and what lies beside it."""
+    left = tuple(str(beside(path, suffix)) for suffix in LEFTOVERS if beside(path, suffix).exists())
+    if not path.is_file():
+        return DatabaseStatus(database=str(path), leftovers=left)
+    with snapshot(path) as connection:
+        return DatabaseStatus(
+            database=str(path),
+            schema=schema_status(connection),
+            size=sum(file.stat().st_size for file in (path, beside(path, "-wal")) if file.exists()),
+            journal_mode=str(connection.pragma("journal_mode")),
+            counts=count_rows(connection, COUNTED),
+            leftovers=left,
+        )

@@ -1,0 +1,195 @@
+"""Walk every row of every user and tell which do not match their checksums, their counters or each other.
+
+The walk is the same for every dialect; what only one of them has, such as pages or an index, is checked beside it.
+Nothing here changes anything, and no damage stops the walk.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from recollect.domain.scope import Scope
+from recollect.errors import CorruptRecordError, InvalidInputError
+from recollect.storage import knowledge_rows, rows
+from recollect.storage.driver import Row, Transaction
+
+#: Called with what is being done, how much of it is done, and how much there is.
+Progress = Callable[[str, int, int], None]
+Kind = Literal["file", "row", "counter", "reference", "index"]
+
+Owner = tuple[str, str]
+
+#: Rows read at a time.
+PAGE = 1_000
+
+
+class Damage(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is not as it was written."""
+
+    kind: Kind
+    table: str
+    #: Whose it is and which, as far as that can be read.
+    record: str
+    problem: str
+
+
+def unseen(what: str, done: int, total: int) -> None:
+    """Show no progress."""
+
+
+class _Walk(msgspec.Struct, frozen=True, kw_only=True):
+    """How one table is walked: its key, where it starts, and what reads a row."""
+
+    read: Callable[[Scope, Row], object]
+    #: Which of the row's columns names it to a person.
+    id_at: int = 0
+    start: Mapping[str, Any] = {"after": -1}
+    has_conversation: bool = False
+
+
+def _request(scope: Scope, row: Row) -> None:
+    """Check a request; one whose answer was erased keeps the checksum that it had with it."""
+    if row[4] is None or row[5] is not None:
+        rows.unsealed(scope, "request", row)
+
+
+def _in_conversation(read: Callable[[Scope, str, Row], object]) -> Callable[[Scope, Row], object]:
+    return lambda scope, row: read(scope, row[0], row[1:])
+
+
+_NOTE = {"tenant": "", "user": "", "agent": ""}
+_WALKS: dict[str, _Walk] = {
+    "conversations": _Walk(read=rows.conversation_from, id_at=1),
+    "messages": _Walk(read=_in_conversation(rows.message_from), id_at=2, has_conversation=True),
+    "turns": _Walk(read=_in_conversation(rows.turn_from), id_at=1, has_conversation=True),
+    "archive_batches": _Walk(read=_in_conversation(rows.batch_from), id_at=1, has_conversation=True),
+    "summaries": _Walk(read=_in_conversation(rows.summary_from), id_at=1, has_conversation=True),
+    "memories": _Walk(read=knowledge_rows.memory_from),
+    "memory_versions": _Walk(read=knowledge_rows.version_from),
+    "notes": _Walk(read=knowledge_rows.note_from, start=_NOTE),
+    "note_versions": _Walk(read=knowledge_rows.note_version_from, start={**_NOTE, "version": -1}),
+    "jobs": _Walk(read=knowledge_rows.job_from),
+    "requests": _Walk(read=_request, start={"tenant": "", "user": "", "key": ""}),
+}
+_SOURCES = {"tenant": "", "user": "", "conversation_id": "", "message_id": "", "memory_id": ""}
+#: The tables whose rows carry a checksum.
+SEALED = tuple(_WALKS)
+
+
+class Verifier:
+    """Walk the tables of one snapshot; `totals` says how many rows each has, for the progress only."""
+
+    def __init__(self, tx: Transaction, totals: Mapping[str, int], progress: Progress = unseen) -> None:
+        self._tx = tx
+        self._totals = totals
+        self._progress = progress
+        self._sources: dict[Owner, int] = defaultdict(int)
+
+    def damage(self) -> Iterator[Damage]:
+        """Give everything that is wrong with the rows."""
+        for table in _WALKS:
+            yield from self.checksums(table)
+        yield from self.sources()
+        yield from self.counters()
+
+    def checksums(self, table: str) -> Iterator[Damage]:
+        """Give the rows of a table that do not match their checksums."""
+        walk = _WALKS[table]
+        for owner, row in self._rows(table, walk.start):
+            problem = self._problem(table, walk, owner, row)
+            if problem is not None:
+                yield problem
+
+    def _problem(self, table: str, walk: _Walk, owner: Owner, row: Row | None) -> Damage | None:
+        if row is None:
+            return _damaged(table, owner, "is not text any more")
+        record = (*owner, row[walk.id_at])
+        if walk.has_conversation and row[0] is None:
+            return _damaged(table, record, "belongs to no conversation of its user", "reference")
+        try:
+            value = walk.read(_scope(*owner), row)
+        except (CorruptRecordError, InvalidInputError):
+            return _damaged(table, record, "does not match its checksum")
+        except (msgspec.MsgspecError, ValueError, TypeError):
+            return _damaged(table, record, "matches its checksum but cannot be read")
+        if table == "memories":
+            self._cite(owner, value)
+        return None
+
+    def _cite(self, owner: Owner, memory: Any) -> None:
+        for source in memory.sources:
+            self._sources[owner] += hash((source.conversation_id, source.message_id, memory.id))
+
+    def sources(self) -> Iterator[Damage]:
+        """Give the users whose memories cite other messages than the table says that erasing follows.
+
+        The sums of both sides are compared, so that the walk needs no memory of its own; run after `checksums`.
+        """
+        for owner, row in self._rows("memory_sources", _SOURCES):
+            if row is not None:
+                self._sources[owner] -= hash(row)
+        for owner, difference in self._sources.items():
+            if difference:
+                yield _damaged("memory_sources", owner, "differs from what the memories cite", "reference")
+
+    def counters(self) -> Iterator[Damage]:
+        """Give the conversations that say something wrong about their messages."""
+        for owner, row in self._rows("counters", {"after": -1}):
+            if row is None:
+                continue
+            i, count, next_seq, extracted, head, counted, last, has_head = row
+            wrong = []
+            if count != counted:
+                wrong.append(f"counts {count} messages and has {counted}")
+            if (last or 0) >= next_seq:
+                wrong.append(f"would give out seq {next_seq} and has {last}")
+            if extracted >= next_seq:
+                wrong.append(f"claims to be extracted to {extracted} and ends before {next_seq}")
+            if head is not None and not has_head and not self._is_summarised(owner, i, head):
+                wrong.append("has a head that is none of its messages")
+            if wrong:
+                yield _damaged("conversations", (*owner, i), "; ".join(wrong), "counter")
+
+    def _is_summarised(self, owner: Owner, conversation_id: str, message_id: str) -> bool:
+        found = self._tx.one("find_conversation", tenant=owner[0], user=owner[1], id=conversation_id)
+        texts = [] if found is None else self._tx.all("summarised_ids", conversation=found[0])
+        return any(message_id in msgspec.json.decode(text) for (text,) in texts if text)
+
+    def _rows(self, table: str, start: Mapping[str, Any]) -> Iterator[tuple[Owner, Row | None]]:
+        """Give each row with its owner; None stands for one or more rows whose text is no longer UTF-8."""
+        place, limit, done = dict(start), PAGE, 0
+        total = self._totals.get("conversations" if table == "counters" else table, 0)
+        unreadable = False
+        while True:
+            self._progress(table, done, max(done, total))
+            try:
+                found = self._tx.all(f"walk_{table}", **place, limit=limit)
+            except UnicodeDecodeError:
+                if limit == 1 and not unreadable:
+                    unreadable = True
+                    yield ("after", " ".join(str(part) for part in place.values())), None
+                if limit == 1 and "after" not in place:
+                    return
+                place = place if limit > 1 else {"after": place["after"] + 1}
+                limit = 1
+                continue
+            if not found:
+                return
+            for row in found:
+                yield (row[len(place)], row[len(place) + 1]), row[len(place) + 2 :]
+            place = dict(zip(place, found[-1], strict=False))
+            limit, unreadable, done = PAGE, False, done + len(found)
+
+
+@lru_cache(maxsize=1_024)
+def _scope(tenant: str, user: str) -> Scope:
+    return Scope(tenant, user)
+
+
+def _damaged(table: str, record: tuple[Any, ...], problem: str, kind: Kind = "row") -> Damage:
+    return Damage(kind=kind, table=table, record="/".join(str(part) for part in record), problem=problem)

@@ -1,0 +1,128 @@
+"""Check what only SQLite has: pages, references and the index of terms; rebuild that index."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+import apsw
+
+from recollect.domain.terms import terms
+from recollect.storage.sqlite_connection import SqliteTransaction, user_mark
+from recollect.storage.sqlite_reading import count_rows, salted
+from recollect.storage.verify import PAGE, SEALED, Damage, Kind, Progress, Verifier
+
+#: More would bury what matters; the first ones name the place.
+MOST_FINDINGS = 100
+_MASK = 2**64 - 1
+
+
+def damage(connection: apsw.Connection, progress: Progress) -> Iterator[Damage]:
+    """Give everything that is wrong with one snapshot of a file of the current schema."""
+    found = list(file_damage(connection, progress))
+    yield from found
+    if found:
+        return
+    yield from reference_damage(connection, progress)
+    totals = count_rows(connection, (*SEALED, "memory_sources"))
+    tx = salted(connection)
+    yield from Verifier(tx, totals, progress).damage()
+    yield from index_damage(tx, totals["messages"], progress)
+
+
+def file_damage(connection: apsw.Connection, progress: Progress) -> Iterator[Damage]:
+    """Give what SQLite finds wrong with the pages, the indexes and the structure of the search index."""
+    progress("file", 0, 1)
+    try:
+        for (text,) in connection.execute(f"PRAGMA integrity_check({MOST_FINDINGS})"):
+            if text != "ok":
+                kind: Kind = "index" if str(text).startswith("fts5") else "file"
+                yield Damage(kind=kind, table="file", record="page", problem=str(text))
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError) as exc:
+        yield Damage(kind="file", table="file", record="page", problem=f"cannot be read on ({type(exc).__name__})")
+    progress("file", 1, 1)
+
+
+def reference_damage(connection: apsw.Connection, progress: Progress) -> Iterator[Damage]:
+    """Give the rows that point to rows which are not there."""
+    progress("references", 0, 1)
+    for index, (table, number, parent, _) in enumerate(connection.execute("PRAGMA foreign_key_check")):
+        if index == MOST_FINDINGS:
+            break
+        yield Damage(kind="reference", table=str(table), record=f"number {number}", problem=f"has no {parent}")
+    progress("references", 1, 1)
+
+
+def index_damage(tx: SqliteTransaction, messages: int, progress: Progress) -> Iterator[Damage]:
+    """Give the messages that are not found by exactly their terms, and entries of messages that are gone.
+
+    Sums of hashes stand for the sets of terms, so that a large file needs a few bytes for each message.
+    """
+    indexed_to = int((tx.one("indexed_to") or (0,))[0])
+    sums, present = array("Q", bytes(8 * (indexed_to + 1))), bytearray(indexed_to + 1)
+    for done, number, wanted in _indexed_texts(tx):
+        progress("index", done, 2 * messages)
+        if number > indexed_to:
+            break
+        sums[number] = sum(map(hash, wanted)) & _MASK
+        present[number] = 1
+    try:
+        strays = _subtract_indexed(tx.connection, sums)
+    except apsw.CorruptError:
+        yield _misindexed("index", "cannot be read on")
+        return
+    if strays:
+        yield _misindexed("index", f"holds {strays} entries of no message")
+    wrong = [number for number, rest in enumerate(sums) if rest]
+    for number in wrong[:MOST_FINDINGS]:
+        problem = "is not found by exactly its words" if present[number] else "is gone but its words are indexed"
+        yield _misindexed(f"number {number}", problem)
+    progress("index", 2 * messages, 2 * messages)
+
+
+def _subtract_indexed(connection: apsw.Connection, sums: array[int]) -> int:
+    """Take what is indexed from the sums; return how many entries belong to no message that is indexed."""
+    connection.pragma("query_only", "off")
+    connection.execute("CREATE VIRTUAL TABLE temp.indexed_terms USING fts5vocab(main, message_terms, instance)")
+    connection.pragma("query_only", "on")
+    strays, bare = 0, len(user_mark("", ""))
+    for term, number in connection.execute("SELECT term, doc FROM temp.indexed_terms"):
+        if not isinstance(number, int) or not 0 <= number < len(sums):
+            strays += 1
+        elif len(str(term)) > bare:  # a message without words is indexed by the bare mark of its user
+            sums[number] = (sums[number] - hash(term)) & _MASK
+    return strays
+
+
+def _misindexed(record: str, problem: str) -> Damage:
+    return Damage(kind="index", table="message_terms", record=record, problem=problem)
+
+
+def _indexed_texts(tx: SqliteTransaction) -> Iterator[tuple[int, int, list[str]]]:
+    """Give how many messages were read, and the number and the indexed terms of each."""
+    after, done = -1, 0
+    while found := tx.all("walk_texts", after=after, limit=PAGE):
+        for number, tenant, user, content in found:
+            mark = user_mark(tenant, user)
+            yield done, number, [mark + term for term in terms(content)]
+            done += 1
+        after = found[-1][0]
+
+
+def rebuild_index(connection: apsw.Connection, progress: Progress) -> None:
+    """Index every message again, in one transaction; the words of erased messages are overwritten."""
+    tx = salted(connection)
+    total = count_rows(connection, ("messages",))["messages"]
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("INSERT INTO message_terms (message_terms) VALUES ('delete-all')")
+        for done, number, wanted in _indexed_texts(tx):
+            progress("rebuild the index", done, total)
+            tx.run("index_message", number=number, terms=" ".join(wanted))
+        tx.run("move_indexed_to")
+        connection.execute("COMMIT")
+    except BaseException:  # whatever stops it, half of an index must not stay
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -1,0 +1,120 @@
+"""Valid values with as little said as possible, for tests that care about one part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from recollect.domain.conversation import NewConversation
+from recollect.domain.erasure import Erasure
+from recollect.domain.idempotency import Answer, RequestKey, RequestStart
+from recollect.domain.job import ClaimRequest, NewJob
+from recollect.domain.memory import NewMemory
+from recollect.domain.message import NewMessage
+from recollect.domain.note import NoteChange, NoteOperation
+from recollect.domain.scope import Scope
+from recollect.domain.summary import NewSummary
+from recollect.domain.turn import Append, ArchiveBatch, TurnRecord
+from recollect.testing.clock import START
+
+
+class HasId(Protocol):
+    """Anything with an id."""
+
+    @property
+    def id(self) -> str:
+        """Tell the id."""
+
+
+#: The user whom most tests are about.
+ALICE = Scope("acme", "alice")
+#: Another user of the same tenant.
+BOB = Scope("acme", "bob")
+#: A user of the same name in another tenant.
+STRANGER = Scope("other", "alice")
+
+
+def after(seconds: float) -> datetime:
+    """Return a time this long after the start of the test."""
+    return START + timedelta(seconds=seconds)
+
+
+def conversation(conversation_id: str = "c1", **more: Any) -> NewConversation:
+    """Return a conversation to create."""
+    return NewConversation(**{"id": conversation_id, "at": START} | more)
+
+
+def message(message_id: str, content: str | None = None, **more: Any) -> NewMessage:
+    """Return a message to store, said by the user unless more is given."""
+    text = f"words of {message_id}" if content is None else content
+    return NewMessage(**{"id": message_id, "role": "user", "content": text, "created_at": START} | more)
+
+
+def append(conversation_id: str, *messages: str | NewMessage, **more: Any) -> Append:
+    """Return messages to add to a conversation, which is created if it is new."""
+    given = tuple(message(one) if isinstance(one, str) else one for one in messages)
+    return Append(**{"conversation_id": conversation_id, "messages": given, "at": START, "create": True} | more)
+
+
+def turn(turn_id: str, appended: Append, **more: Any) -> TurnRecord:
+    """Return a turn to record."""
+    return TurnRecord(id=turn_id, append=appended, **more)
+
+
+def batch(batch_id: str, conversation_id: str, *messages: str | NewMessage, **more: Any) -> ArchiveBatch:
+    """Return a client's batch."""
+    return ArchiveBatch(id=batch_id, append=append(conversation_id, *messages, **more))
+
+
+def summary(summary_id: str, *message_ids: str, **more: Any) -> NewSummary:
+    """Return a summary of these messages of conversation c1; give `folds` instead to fold summaries."""
+    given = {"id": summary_id, "message_id": f"message-{summary_id}", "conversation_id": "c1", "at": START}
+    said = {"content": f"text of {summary_id}", "generator": "test", "message_ids": message_ids}
+    return NewSummary(**given | said | more)
+
+
+def memory(memory_id: str, content: str | None = None, **more: Any) -> NewMemory:
+    """Return a memory to add."""
+    text = f"statement of {memory_id}" if content is None else content
+    return NewMemory(**{"id": memory_id, "content": text, "at": START} | more)
+
+
+def note(operation: NoteOperation, content: str | None = None, **more: Any) -> NoteChange:
+    """Return an operation on a note."""
+    return NoteChange(**{"operation": operation, "content": content, "at": START} | more)
+
+
+def job(job_id: str, **more: Any) -> NewJob:
+    """Return a job that is due at once."""
+    return NewJob(**{"id": job_id, "kind": "extract", "run_at": START} | more)
+
+
+def claims(worker: str = "w1", **more: Any) -> ClaimRequest:
+    """Return a worker's request for due jobs."""
+    return ClaimRequest(**{"worker": worker, "now": START, "lease": timedelta(minutes=1), "limit": 100} | more)
+
+
+def request(key: str = "key", digest: str = "digest") -> RequestKey:
+    """Return the key of a request and the digest of what it asks."""
+    return RequestKey(key=key, digest=digest)
+
+
+def start(key: str = "key", digest: str = "digest", **more: Any) -> RequestStart:
+    """Return the begin of a request."""
+    return RequestStart(**{"request": request(key, digest), "at": START} | more)
+
+
+def answer(key: str = "key", body: bytes = b"{}", **more: Any) -> Answer:
+    """Return the answer to a request."""
+    return Answer(**{"request": request(key), "status": 200, "body": body} | more)
+
+
+def erasure(receipt_id: str = "receipt", **more: Any) -> Erasure:
+    """Return a request to erase."""
+    return Erasure(**{"receipt_id": receipt_id, "at": START} | more)
+
+
+def ids_of(items: Iterable[HasId]) -> list[str]:
+    """Return the ids of the items, in their order."""
+    return [item.id for item in items]
