@@ -1,6 +1,6 @@
 """Cut text of any script into the terms that both stores index, so that both find the same.
 
-Scripts without spaces between words are cut into pairs of neighbouring characters.
+Scripts without spaces between words are cut into characters and pairs of neighbouring characters.
 A change here changes what is indexed: raise `TERMS_VERSION`, and stores rebuild their index.
 """
 
@@ -12,41 +12,52 @@ from itertools import pairwise
 
 TERMS_VERSION = 1
 
+
+def _of(blocks: tuple[tuple[int, int], ...], categories: str) -> str:
+    """List the characters of these blocks that are of these categories."""
+    characters = (chr(code) for first, last in blocks for code in range(first, last + 1))
+    return "".join(c for c in characters if unicodedata.category(c)[0] in categories)
+
+
+#: Thai and Lao, Burmese, Khmer, kana, CJK ideographs, Hangul: written without spaces, or glued to particles.
+_UNSPACED = (
+    _of(((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF)), "LMN")
+    + "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+#: Vowel signs of Indic and kindred scripts: parts of words, though no letters.
+_SIGNS = _of(((0x0900, 0x0DFF), (0x0F00, 0x0FFF), (0x1700, 0x177F), (0x1800, 0x1CFF), (0xA800, 0xABFF)), "M")
+
 #: Underscores part the words of an identifier; runs longer than any word are cut.
 _ASCII_WORD = re.compile(r"[a-z0-9]{1,64}")
-_WORD = re.compile(r"[^\W_]{1,64}")
-_ACCENT = re.compile("[\u0300-\u036f]")
-#: Thai to Khmer, kana, CJK ideographs, Hangul: written without spaces, or glued to particles.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+_WORD = re.compile(rf"([{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_SIGNS}]){{1,64}}")
+#: What some write and others leave out: accents, Hebrew and Arabic vowel points, tatweel, invisible joiners.
+_OPTIONAL = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u00ad\u200d]"
 )
 
 
 def terms(text: str) -> list[str]:
-    """Return the distinct terms of the text, in order of first appearance."""
+    """Return the distinct terms to index the text by, in order of first appearance."""
+    return _terms(text, every_character=True)
+
+
+def asked_terms(text: str) -> list[str]:
+    """Return the distinct terms of a question: a single character only where it stands alone."""
+    return _terms(text, every_character=False)
+
+
+def _terms(text: str, *, every_character: bool) -> list[str]:
     if text.isascii():
         return list(dict.fromkeys(_ASCII_WORD.findall(text.lower())))
     folded = unicodedata.normalize("NFKD", text).casefold()
     found: dict[str, None] = {}
-    for word in _WORD.findall(unicodedata.normalize("NFC", _ACCENT.sub("", folded))):
-        if word.isascii():
-            found[word] = None
-        else:
-            found.update(dict.fromkeys(_cut(word)))
+    for word in _WORD.finditer(unicodedata.normalize("NFC", _OPTIONAL.sub("", folded))):
+        unspaced = word[1]
+        if unspaced is None or len(unspaced) == 1:
+            found[word[0]] = None
+            continue
+        found.update(dict.fromkeys(map("".join, pairwise(unspaced))))
+        if every_character:
+            found.update(dict.fromkeys(unspaced))
     return list(found)
-
-
-def _cut(word: str) -> list[str]:
-    """Split a word into its spaced and unspaced runs, and the unspaced runs into pairs."""
-    parts: list[str] = []
-    end = 0
-    for run in _UNSPACED.finditer(word):
-        if run.start() > end:
-            parts.append(word[end : run.start()])
-        characters = run.group()
-        parts.extend([characters] if len(characters) == 1 else [a + b for a, b in pairwise(characters)])
-        end = run.end()
-    if end < len(word):
-        parts.append(word[end:])
-    return parts

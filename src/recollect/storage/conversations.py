@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 
 import msgspec
 
@@ -18,7 +17,7 @@ from recollect.domain.conversation import (
     NewConversation,
     apply_changes,
 )
-from recollect.domain.erasure import Tombstone, conversation_tombstone, message_tombstone, original_tombstone
+from recollect.domain.erasure import conversation_tombstone, message_tombstone, original_tombstone
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.turn import (
@@ -42,6 +41,7 @@ from recollect.errors import (
 from recollect.storage import jobs, requests, rows
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, micros, scoped
+from recollect.storage.tombstones import buried
 
 MISSING = "there is no conversation with this id"
 
@@ -65,7 +65,6 @@ def lock(tx: Transaction, scope: Scope, conversation_id: str) -> StoredConversat
 def save(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:
     """Write the conversation as it is now."""
     values = rows.conversation_values(scope, stored.value, stored.has_erased)
-    del values["agent"], values["created_at"], values["id"]
     tx.run("update_conversation", **values, number=stored.number)
 
 
@@ -73,19 +72,6 @@ def add_agent(tx: Transaction, scope: Scope, agent: str, at: int) -> None:
     """Make sure that the user and the agent are known."""
     tx.run("add_user", **scoped(scope), at=at)
     tx.run("add_agent", **scoped(scope), agent=agent, at=at)
-
-
-def bury(tx: Transaction, scope: Scope, tombstone: Tombstone, at: datetime) -> None:
-    """Keep the mark of something erased."""
-    tx.run("insert_tombstone", **scoped(scope), kind=tombstone.kind, digest=tombstone.digest, at=micros(at))
-
-
-def buried(tx: Transaction, scope: Scope, tombstones: Iterable[Tombstone]) -> set[Tombstone]:
-    """Return those of the tombstones, all of one kind, that mark something erased."""
-    by_digest = {tombstone.digest: tombstone for tombstone in tombstones}
-    kind = next((tombstone.kind for tombstone in by_digest.values()), None)
-    found = tx.all("which_tombstones", **scoped(scope), kind=kind, ids=tx.ids(by_digest))
-    return {by_digest[digest] for (digest,) in found}
 
 
 def create(tx: Transaction, scope: Scope, new: NewConversation) -> StoredConversation:

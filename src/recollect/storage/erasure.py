@@ -21,10 +21,11 @@ from recollect.domain.memory import Source
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, MemoryNotFoundError, MessageNotFoundError
 from recollect.storage import audit, jobs, memories, rows, summaries
-from recollect.storage.conversations import bury, find, lock, save
+from recollect.storage.conversations import find, lock, save
 from recollect.storage.driver import Transaction
 from recollect.storage.knowledge_rows import job_from, memory_from
 from recollect.storage.rows import StoredConversation, scoped
+from recollect.storage.tombstones import bury
 
 
 def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:

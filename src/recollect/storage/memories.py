@@ -29,10 +29,11 @@ from recollect.errors import (
     StaleVersionError,
 )
 from recollect.storage import audit, jobs
-from recollect.storage.conversations import add_agent, buried, lock, save
+from recollect.storage.conversations import add_agent, lock, save
 from recollect.storage.driver import Transaction
 from recollect.storage.knowledge_rows import memory_from, memory_values, version_from, version_values
 from recollect.storage.rows import micros, optional_micros, scoped
+from recollect.storage.tombstones import buried
 
 MISSING = "there is no memory with this id"
 

@@ -6,7 +6,7 @@ from recollect.domain.message import Message
 from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
-from recollect.domain.terms import terms
+from recollect.domain.terms import asked_terms
 from recollect.errors import CorruptRecordError, MessageNotFoundError
 from recollect.storage import rows
 from recollect.storage.conversations import find
@@ -104,7 +104,7 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
 
 def search(tx: Transaction, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
     """Find the messages that hold most of the words, the newest first among equals."""
-    wanted = terms(query.text)
+    wanted = asked_terms(query.text)
     if not wanted:
         return ()
     counts = tx.matching(scope, wanted)

@@ -152,7 +152,9 @@ class _Replay:
             self._keep(entry)
         if self.past.salt == self.tx.salt:
             for tombstone, at in buried.items():
-                erasure.bury(self.tx, self.scope, tombstone, instant(at))
+                self.tx.run(
+                    "insert_tombstone", **scoped(self.scope), kind=tombstone.kind, digest=tombstone.digest, at=at
+                )
         for owner, conversation_id in sorted(self.past.looked_up):
             if owner == self.owner:
                 self._look_up_from_now_on(conversation_id)

@@ -20,7 +20,7 @@ from recollect.storage.queries import load_positional
 #: One plain file, shared by readers and a writer.
 OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOMUTEX
 
-_PASSING = (
+PASSING = (
     apsw.BusyError,
     apsw.LockedError,
     apsw.FullError,
@@ -31,15 +31,15 @@ _PASSING = (
     apsw.InterruptError,
     apsw.NoMemError,
 )
-_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 
 
 def translated(error: apsw.Error) -> StorageError | ConflictError:
     """Return our error for one of SQLite's; callers raise it from the original."""
     name = type(error).__name__
-    if isinstance(error, _PASSING):
+    if isinstance(error, PASSING):
         return StorageUnavailableError(f"the database file cannot be used right now ({name}); nothing was changed")
-    if isinstance(error, _DAMAGED):
+    if isinstance(error, DAMAGED):
         return StorageError(f"the database file is damaged ({name}); run `recollect db check`")
     if isinstance(error, apsw.ConstraintError):
         return ConflictError(f"the database refused a row that contradicts another ({name})")
@@ -170,8 +170,9 @@ class SqliteTransaction:
         for query, number, text in self._changes:
             if number <= indexed_to:
                 self.run(query, number=number, terms=text)
-        for number, tenant, user, content in self.all("unindexed_messages"):
-            self.run("index_message", number=number, terms=_marked(Scope(tenant, user), content))
+        waiting = self.all("unindexed_messages")
+        sql, _ = self._queries["index_message"]
+        self.connection.executemany(sql, [(n, _marked(Scope(t, u), content)) for n, t, u, content in waiting])
         self.run("move_indexed_to")
         self._changes.clear()
         self._freed.clear()

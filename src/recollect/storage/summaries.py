@@ -10,10 +10,11 @@ from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary, newest_text, summary_of_messages, summary_of_summaries
 from recollect.errors import ConflictError, NotFoundError
 from recollect.storage import rows
-from recollect.storage.conversations import bury, find, lock, save
+from recollect.storage.conversations import find, lock, save
 from recollect.storage.driver import Transaction
 from recollect.storage.pages import END
 from recollect.storage.rows import StoredConversation, scoped
+from recollect.storage.tombstones import bury
 
 
 def put(tx: Transaction, scope: Scope, new: NewSummary) -> Summary:

@@ -113,16 +113,10 @@ def rebuild_index(connection: apsw.Connection, progress: Progress) -> None:
     """Index every message again, in one transaction; the words of erased messages are overwritten."""
     tx = salted(connection)
     total = count_rows(connection, ("messages",))["messages"]
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:
         connection.execute("INSERT INTO message_terms (message_terms) VALUES ('delete-all')")
         for done, number, wanted in _indexed_texts(tx):
             progress("rebuild the index", done, total)
             tx.run("index_message", number=number, terms=" ".join(wanted))
         tx.run("move_indexed_to")
-        connection.execute("COMMIT")
-    except BaseException:  # whatever stops it, half of an index must not stay
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
