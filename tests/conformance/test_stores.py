@@ -1,8 +1,106 @@
+"""Every store keeps every promise of its port, also through the blocking facade."""
+
 from __future__ import annotations
 
-from recollect.testing.store import archive, branches, conversations, erasure, extraction, jobs, memories, messages, notes, requests, summaries, turns
+import pytest
 
-for module in (archive, branches, conversations, erasure, extraction, jobs, memories, messages, notes, requests, summaries, turns):
-    for name, value in vars(module).items():
-        if name.endswith("Conformance"):
-            globals()["Test" + name] = type("Test" + name, (value,), {})
+from recollect.testing import StoreConformance
+from recollect.testing import store as suite
+from tests.conformance.conftest import DURABLE
+
+
+class TestConversations(suite.ConversationConformance): ...
+
+
+class TestMessages(suite.MessageConformance): ...
+
+
+class TestPaging(suite.PagingConformance): ...
+
+
+class TestSearch(suite.SearchConformance): ...
+
+
+class TestTurns(suite.TurnConformance): ...
+
+
+class TestBranches(suite.BranchConformance): ...
+
+
+class TestArchive(suite.ArchiveConformance): ...
+
+
+class TestSummaries(suite.SummaryConformance): ...
+
+
+class TestMemories(suite.MemoryConformance): ...
+
+
+class TestMemoryLists(suite.MemoryListConformance): ...
+
+
+class TestMemoryChanges(suite.MemoryChangeConformance): ...
+
+
+class TestExtractions(suite.ExtractionConformance): ...
+
+
+class TestNotes(suite.NoteConformance): ...
+
+
+class TestQueue(suite.QueueConformance): ...
+
+
+class TestClaims(suite.ClaimConformance): ...
+
+
+class TestRequests(suite.RequestConformance): ...
+
+
+class TestErasingMessages(suite.EraseMessageConformance): ...
+
+
+class TestErasingConversations(suite.EraseConversationConformance): ...
+
+
+class TestErasingMemories(suite.EraseMemoryConformance): ...
+
+
+class TestScopes(suite.ScopeConformance): ...
+
+
+class TestBadInput(suite.BadInputConformance): ...
+
+
+@pytest.mark.spec("R24")
+class TestHostileText(suite.HostileTextConformance): ...
+
+
+@pytest.mark.spec("R9", "R10")
+class TestParallelMemories(suite.ParallelMemoryConformance): ...
+
+
+class TestParallelConversations(suite.ParallelConversationConformance): ...
+
+
+class TestParallelWork(suite.ParallelWorkConformance): ...
+
+
+class TestTime(suite.TimeConformance): ...
+
+
+class TestClosing(suite.ClosingConformance): ...
+
+
+@pytest.mark.parametrize("backend", DURABLE, indirect=True)
+class TestDurability(suite.DurabilityConformance): ...
+
+
+def test_every_part_of_the_suite_is_run() -> None:
+    run = {base for name, part in globals().items() if name.startswith("Test") for base in part.__bases__}
+    assert run == {*StoreConformance.__bases__, suite.DurabilityConformance}
+
+
+def test_no_two_parts_of_the_suite_hide_each_other() -> None:
+    names = [name for part in StoreConformance.__bases__ for name in vars(part) if name.startswith("test_")]
+    assert len(names) == len(set(names))

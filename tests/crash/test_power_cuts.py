@@ -35,7 +35,7 @@ class Life:
         self._seed = seed
 
     async def live(self) -> None:
-        driver = await SqliteDriver.open(PATH, SqliteOptions(vfs=self.disk.name))
+        driver = await SqliteDriver.open(PATH, SqliteOptions(vfs=self.disk.name, check=False))
         store = SqlStore(driver)
         clients = [Client(store, number, Random(self._seed + number)) for number in range(CLIENTS)]
         await asyncio.gather(*(self._drive(driver, client) for client in clients))

@@ -61,7 +61,7 @@ def archive(name: str, *ids: str) -> Write:
 
 def remember(name: str, source: str) -> Write:
     """Add a memory that is drawn from a message."""
-    new = NewMemory(id=name, content=name, at=AT, sources=(Source(CONVERSATION, source),))
+    new = NewMemory(id=name, content=name, at=AT, origin="user", sources=(Source(CONVERSATION, source),))
     return Write(lambda store: store.add_memories(SCOPE, (new,)), frozenset({name}))
 
 

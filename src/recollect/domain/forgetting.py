@@ -1,4 +1,4 @@
-"""Decide what is left of a memory when a source of it is erased."""
+"""Decide what is left of a memory, and of a title, when a message is erased."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
+from recollect.domain.conversation import Conversation
 from recollect.domain.memory import Memory, Source
+
+
+def lasting_title(conversation: Conversation) -> str | None:
+    """Return the title that outlives an erased message: an automatic one may be in its words."""
+    return conversation.title if conversation.title_source == "user" else None
 
 
 def without_sources(

@@ -13,13 +13,13 @@ from recollect.domain.checks import (
     check_count,
     check_duration,
     check_id,
+    check_ids,
     check_limit,
     check_object,
     check_one_of,
     check_optional_id,
     check_text,
     check_time,
-    check_type,
     later,
 )
 from recollect.domain.scope import Scope
@@ -116,9 +116,7 @@ class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
         check_id(self.worker, "worker")
         check_time(self.now, "now")
         check_duration(self.lease, "lease")
-        check_type(self.kinds, tuple, "kinds")
-        for kind in self.kinds:
-            check_id(kind, "job kind")
+        check_ids(self.kinds, "kinds", at_most=100)
         check_limit(self.limit, 100)
 
 

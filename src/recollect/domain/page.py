@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from recollect.domain.checks import check_flag, check_id, check_limit, check_optional_id
+from recollect.domain.checks import check_flag, check_id, check_limit, check_optional_id, check_text
 from recollect.domain.message import Message
 from recollect.domain.summary import Summary
 from recollect.errors import InvalidInputError
@@ -52,8 +52,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise InvalidInputError("text must be text")
+        check_text(self.text, "text")
         check_limit(self.limit)
         check_optional_id(self.conversation_id, "conversation id")
 

@@ -10,12 +10,14 @@ from recollect.settings.groups import (
     ContextSettings,
     HistorySettings,
     MemorySettings,
+    ModelSettings,
     ServerSettings,
     SessionSettings,
     StorageSettings,
     WindowSettings,
 )
 from recollect.settings.load import Settings
+from recollect.settings.secrets import Secret
 
 __all__ = [
     "ArchiveSettings",
@@ -23,6 +25,8 @@ __all__ = [
     "ContextSettings",
     "HistorySettings",
     "MemorySettings",
+    "ModelSettings",
+    "Secret",
     "ServerSettings",
     "SessionSettings",
     "Settings",

@@ -15,6 +15,7 @@ from recollect.errors import SettingsError
 SQLITE = "sqlite:///"
 _SQLITE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _DATABASE_FIX = "use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name"
+_MODEL_FIX = "use http://localhost:11434/v1 or https://host/path, and name the key's variable in model.key_variable"
 _REDIS_FIX = "use redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket"
 # Greedy to the last @, because a password may hold an unescaped one.
 _PASSWORD = re.compile(r":(?!//).*@", re.DOTALL)
@@ -74,6 +75,16 @@ def checked_redis(address: str) -> str:
     if parts.scheme == "unix" and database and not parts.hostname:
         return address
     raise SettingsError(f"is no Redis address; {_REDIS_FIX}")
+
+
+def checked_model(address: str) -> str:
+    """Return the address of a model's server, or refuse it; it holds no key, since addresses are logged."""
+    parts = _split(address, _MODEL_FIX)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError(f"is no address of a model; {_MODEL_FIX}")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise SettingsError(f"holds more than a server and a path; {_MODEL_FIX}")
+    return address.rstrip("/")
 
 
 def _checked_sqlite(address: str) -> str:

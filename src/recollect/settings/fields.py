@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from recollect.errors import SettingsError
-from recollect.settings.addresses import checked_database, checked_host, checked_redis
+from recollect.settings.addresses import checked_database, checked_host, checked_model, checked_redis
 from recollect.settings.groups import GROUPS
 
 PREFIX = "RECOLLECT_"
@@ -26,7 +26,10 @@ _ADDRESSES: dict[str, Callable[[str], str]] = {
     "storage.database": checked_database,
     "redis_url": checked_redis,
     "server.host": checked_host,
+    "model.url": checked_model,
 }
+#: A wrong one of these must not fall back to another provider: it would be told what was meant for the first.
+_PRIVATE = {"model.kind", "model.key_variable"}
 
 
 class UnusableError(Exception):
@@ -45,7 +48,7 @@ class Field:
     @property
     def guards(self) -> bool:
         """Tell whether a wrong value refuses to start instead of falling back."""
-        return self.name in _ADDRESSES or self.name.startswith("auth.")
+        return self.name in _ADDRESSES or self.name in _PRIVATE or self.name.startswith("auth.")
 
     def convert(self, value: object, *, strict: bool = False) -> Any:
         """Return the value in its own type; unless strict, text counts as what it spells."""

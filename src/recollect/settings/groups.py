@@ -139,6 +139,33 @@ class WindowSettings(Group, frozen=True, kw_only=True):
     size: Annotated[int, Meta(ge=4, le=10_000)] = 20
 
 
+class ModelSettings(Group, frozen=True, kw_only=True):
+    #: The server of the model; unset is the provider of `kind`, or the one whose key the environment holds.
+    url: str | None = None
+    #: The name of the model; unset is a small one of the provider, or the only one of a server.
+    name: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    #: The protocol: `auto` goes by the address, and without one by the key that is found; `none` is no model.
+    kind: Literal["auto", "openai", "anthropic", "gemini", "none"] = "auto"
+    #: The variable that holds the key; unset is the provider's own, and with another `url` no key is sent.
+    key_variable: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}\Z")] | None = None
+    #: How long to wait for a connection.
+    connect_timeout_seconds: Seconds = 5.0
+    #: How long to wait for the first token of a reply.
+    first_token_timeout_seconds: Seconds = 60.0
+    #: How long to wait for the next token of a reply.
+    idle_timeout_seconds: Seconds = 30.0
+    #: How long a call may take with all its attempts.
+    total_timeout_seconds: Seconds = 300.0
+    #: The longest response that is read, with all that surrounds the text.
+    max_response_bytes: Annotated[int, Meta(ge=1024, le=1_073_741_824)] = 33_554_432
+    #: Attempts after the first, made only while no token has come.
+    max_retries: Annotated[int, Meta(ge=0, le=10)] = 2
+    #: Failures in a row after which the model is not called for a while.
+    breaker_failures: Annotated[int, Meta(ge=1, le=1000)] = 5
+    #: How long it is not called then, before one call tries again.
+    breaker_seconds: Seconds = 30.0
+
+
 class ContextSettings(Group, frozen=True, kw_only=True):
     #: The text format of recalled memories: `s4` has the header "What You Know About the User", `s1` is plain.
     format: Literal["s4", "s1"] = "s4"
@@ -155,4 +182,5 @@ GROUPS: dict[str, type[Group]] = {
     "archive": ArchiveSettings,
     "window": WindowSettings,
     "context": ContextSettings,
+    "model": ModelSettings,
 }

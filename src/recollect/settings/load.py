@@ -27,11 +27,13 @@ from recollect.settings.groups import (
     Group,
     HistorySettings,
     MemorySettings,
+    ModelSettings,
     ServerSettings,
     SessionSettings,
     StorageSettings,
     WindowSettings,
 )
+from recollect.settings.secrets import Secret, keys_in
 from recollect.settings.sources import Given, from_environ, from_file, from_flags, shown
 
 logger = logging.getLogger("recollect.settings")
@@ -51,6 +53,9 @@ class Settings(Group, frozen=True, kw_only=True):
     archive: ArchiveSettings = msgspec.field(default_factory=ArchiveSettings)
     window: WindowSettings = msgspec.field(default_factory=WindowSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
+    model: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    #: The keys that the environment holds, by their variables.
+    keys: Mapping[str, Secret] = {}
     #: What was wrong and fell back to a default, one sentence each.
     warnings: tuple[str, ...] = ()
 
@@ -74,7 +79,8 @@ class Settings(Group, frozen=True, kw_only=True):
             warnings += source.warnings
         values, unusable = _usable(given)
         misfits = _fit(values, given)
-        settings = _built(values, tuple(warnings + unusable + misfits))
+        keys = keys_in(environ, values.get("model.key_variable"))
+        settings = _built(values, keys, tuple(warnings + unusable + misfits))
         for warning in settings.warnings:
             logger.warning("%s", warning)
         return settings
@@ -122,13 +128,13 @@ def _fit(values: dict[str, Any], given: Mapping[str, Given]) -> list[str]:
     return warnings
 
 
-def _built(values: Mapping[str, Any], warnings: tuple[str, ...]) -> Settings:
+def _built(values: Mapping[str, Any], keys: Mapping[str, Secret], warnings: tuple[str, ...]) -> Settings:
     groups: dict[str, Any] = {}
     for group, kind in GROUPS.items():
         prefix = f"{group}."
         inner = {name.removeprefix(prefix): value for name, value in values.items() if name.startswith(prefix)}
         groups[group] = kind(**inner)
-    return Settings(redis_url=values.get("redis_url"), warnings=warnings, **groups)
+    return Settings(redis_url=values.get("redis_url"), keys=keys, warnings=warnings, **groups)
 
 
 def _value_of(settings: Settings, name: str) -> Any:

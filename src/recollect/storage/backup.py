@@ -21,7 +21,7 @@ from recollect.errors import StorageError
 from recollect.storage import verify_sqlite
 from recollect.storage.maintenance import BackupReport, Manifest, TableDigest
 from recollect.storage.migrations.sqlite import status as schema_status
-from recollect.storage.sqlite_connection import our_errors, translated
+from recollect.storage.sqlite_connection import our_errors
 from recollect.storage.sqlite_reading import COMPANIONS, beside, count_rows, open_file, salted, snapshot
 from recollect.storage.verify import SEALED, Damage, Progress, Verifier
 
@@ -30,6 +30,8 @@ STEP = 1_000
 #: Rows digested at a time.
 ROWS = 1_000
 MANIFEST = "backup"
+#: What reading a damaged file can raise; a name in it may not even be text any more.
+_UNREADABLE = (apsw.Error, UnicodeDecodeError)
 
 
 def back_up(database: Path, file: Path, *, force: bool, progress: Progress) -> BackupReport:
@@ -41,7 +43,8 @@ def back_up(database: Path, file: Path, *, force: bool, progress: Progress) -> B
     with _written_alone(partial, file), our_errors():
         copy(database, partial, progress)
         manifest = _seal(partial, progress)
-        damage = verified(partial, manifest, progress)
+        blame = f"{database} is damaged, so no backup of it was made; run `recollect db check`"
+        damage = verified(partial, manifest, progress, blame)
         sync(partial)
         refuse_existing(file, force=force)
         partial.replace(file)
@@ -157,7 +160,7 @@ def read_manifest(file: Path) -> Manifest:
         value = _manifest_value(file)
     except apsw.NotADBError as exc:
         raise StorageError(f"{file} is not a backup of a SQLite database") from exc
-    except apsw.Error as exc:
+    except _UNREADABLE as exc:
         raise StorageError(f"{file} is damaged ({type(exc).__name__}); use another backup") from exc
     if value is None:
         raise StorageError(
@@ -166,7 +169,7 @@ def read_manifest(file: Path) -> Manifest:
         )
     try:
         return msgspec.json.decode(value, type=Manifest)
-    except msgspec.MsgspecError as exc:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
         raise StorageError(f"{file} is damaged: its manifest cannot be read; use another backup") from exc
 
 
@@ -181,23 +184,29 @@ def _manifest_value(file: Path) -> bytes | None:
     return found[0][0] if found and isinstance(found[0][0], bytes) else None
 
 
-def verified(file: Path, manifest: Manifest, progress: Progress) -> tuple[Damage, ...]:
-    """Raise unless the file holds exactly what its manifest says; return the records that were damaged before."""
+def verified(file: Path, manifest: Manifest, progress: Progress, blame: str) -> tuple[Damage, ...]:
+    """Raise unless the file holds exactly what its manifest says; return the records that were damaged before.
+
+    `blame` says what is damaged, and what to do, in terms of the files that a person knows.
+    """
     try:
         connection = open_file(file, writable=False)
         try:
             found = list(verify_sqlite.file_damage(connection, progress))
+            whole = int(str(connection.pragma("page_size"))) * int(str(connection.pragma("page_count")))
+            if file.stat().st_size != whole:
+                found = [Damage(kind="file", table="file", record="page", problem="is cut short")]
             if not found and digests(connection, progress) != manifest.tables:
                 found = [Damage(kind="file", table="file", record="table", problem="differs from the manifest")]
             if found:
-                raise StorageError(f"{file} is damaged ({found[0].problem}); use another backup")
+                raise StorageError(f"{blame} ({found[0].problem})")
             if schema_status(connection).is_ready:
                 totals = count_rows(connection, (*SEALED, "memory_sources"))
                 return tuple(Verifier(salted(connection), totals, progress).damage())
         finally:
             connection.close(True)
-    except apsw.Error as exc:
-        raise StorageError(f"{file} is damaged and cannot be used ({type(exc).__name__})") from translated(exc)
+    except _UNREADABLE as exc:
+        raise StorageError(f"{blame} ({type(exc).__name__})") from exc
     return ()
 
 

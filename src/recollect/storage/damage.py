@@ -39,4 +39,4 @@ def page(tx: Transaction, scope: Scope) -> tuple[Damaged, ...]:
 
 def log_unscrubbed(receipt_id: str) -> None:
     """Say that erased bytes are still in the WAL for a while."""
-    _log.warning("erasure %s is done; its old pages leave the WAL with the next checkpoint", receipt_id)
+    _log.warning("erasure %s is done; its old pages leave the WAL after a later write", receipt_id)

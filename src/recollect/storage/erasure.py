@@ -16,7 +16,7 @@ from recollect.domain.erasure import (
     memory_tombstone,
     message_tombstone,
 )
-from recollect.domain.forgetting import without_sources
+from recollect.domain.forgetting import lasting_title, without_sources
 from recollect.domain.memory import Source
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, MemoryNotFoundError, MessageNotFoundError
@@ -45,6 +45,7 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
     summarised = _uncover(tx, scope, stored, seq, message_id)
     value = msgspec.structs.replace(
         stored.value,
+        title=lasting_title(stored.value),
         head_id=parent_id if stored.value.head_id == message_id else stored.value.head_id,
         message_count=stored.value.message_count - 1,
     )
@@ -160,7 +161,7 @@ def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure)
     value = stored.value
     cleared = msgspec.structs.replace(
         value,
-        title=value.title if value.title_source == "user" else None,
+        title=lasting_title(value),
         head_id=None,
         message_count=0,
         summary=None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from recollect.domain.checks import later
 from recollect.domain.idempotency import Answer, IdempotencyRecord, RequestKey, RequestStart, first_answer
 from recollect.domain.scope import Scope
 from recollect.storage.driver import Transaction
@@ -13,7 +14,7 @@ from recollect.storage.rows import instant, micros, scoped, sealed, unsealed
 
 def begin(tx: Transaction, scope: Scope, start: RequestStart) -> Answer | None:
     """Return the answer of a finished request, or None once this caller, and no other, may do the work."""
-    at, until = micros(start.at), micros(start.at + start.lease)
+    at, until = micros(start.at), micros(later(start.at, start.lease))
     if tx.run("insert_request", **_values(scope, start.request, at, until, None)):
         return None
     answer = first_answer(_find(tx, scope, start.request.key), start)

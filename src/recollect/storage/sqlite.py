@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,12 +19,15 @@ import msgspec
 from recollect.domain.scope import Scope
 from recollect.errors import StorageUnavailableError
 from recollect.storage.driver import Work
-from recollect.storage.sqlite_connection import SqliteTransaction, connect, our_errors
+from recollect.storage.sqlite_connection import SqliteTransaction, can_write, connect, our_errors, translated
+from recollect.storage.sqlite_integrity import Integrity, IntegrityCheck
 from recollect.storage.sqlite_lock import FileLock
 from recollect.storage.sqlite_writer import SqliteWriter
 
 T = TypeVar("T")
 MEMORY = ":memory:"
+#: Seconds between attempts to scrub while a reader keeps old pages; nobody else waits for it.
+_SCRUB_PAUSES = (0.001, 0.01, 0.05, 0.2, 0.7, 1.0, 1.0, 1.0)
 
 
 class SqliteOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +37,8 @@ class SqliteOptions(msgspec.Struct, frozen=True, kw_only=True):
     readers: int = 4
     #: The name of a registered virtual file system; it has no shared memory, so one connection does everything.
     vfs: str | None = None
+    #: Check the file in the background once it is open.
+    check: bool = True
 
 
 class SqliteDriver:
@@ -41,13 +48,15 @@ class SqliteDriver:
         self._path = path
         self._options = options
         self._lock = lock
+        self._closed = False
         self._alone = path == MEMORY or options.vfs is not None
         with our_errors():
-            self._writer = SqliteWriter(self._connect, options.busy_ms)
+            self._writer = SqliteWriter(self._connect, self._can_write, options.busy_ms)
         self._local = threading.local()
         self._opened: list[apsw.Connection] = []
         self._inline: SqliteTransaction | None = None
         self._pool = ThreadPoolExecutor(options.readers, thread_name_prefix="recollect-reader")
+        self._check = IntegrityCheck(self._borrowed if options.check and path != MEMORY else None)
 
     @classmethod
     async def open(cls, path: str | Path, options: SqliteOptions | None = None) -> SqliteDriver:
@@ -70,6 +79,32 @@ class SqliteDriver:
             self._path, vfs=self._options.vfs, busy_ms=self._options.busy_ms, exclusive=self._options.vfs is not None
         )
 
+    def _can_write(self) -> bool:
+        return can_write(self._path, self._options.vfs)
+
+    @property
+    def integrity(self) -> Integrity:
+        """Tell what the check of the file has found so far."""
+        return self._check.result
+
+    async def checked(self) -> Integrity:
+        """Return what the check of the file found, once it has ended."""
+        return await asyncio.to_thread(self._check.wait)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[apsw.Connection]:
+        """Give a connection to look at the whole file with."""
+        if self._alone:
+            with self._writer.lock:
+                yield self._writer.tx.connection
+            return
+        connection = self._connect()
+        try:
+            connection.pragma("query_only", "on")
+            yield connection
+        finally:
+            connection.close(True)
+
     async def write(self, scope: Scope, work: Work[T]) -> T:
         """Run the work in one transaction and return only when it is durable."""
         return await self._writer.write(work)
@@ -80,17 +115,20 @@ class SqliteDriver:
 
     async def read(self, scope: Scope, work: Work[T], *, quick: bool = False) -> T:
         """Run the work on one consistent snapshot, on the event loop if it is quick."""
+        if self._closed:
+            raise StorageUnavailableError("the store is closed")
         if self._alone:
             return await self._read_alone(work)
         if quick:
+            reader = self._inline_reader()
             try:
-                return self._snapshot(self._inline_reader(), work)
+                return self._snapshot(reader, work)
             except apsw.BusyError:
                 pass  # another process recovers the file: wait for it in a thread
-            except apsw.Error:
+            except apsw.Error as exc:
                 self._inline = None
-                with our_errors():
-                    raise
+                self._discard(reader)
+                raise translated(exc) from exc
         return await self._in_thread(self._read_in_thread, work)
 
     async def _in_thread(self, function: object, work: Work[T]) -> T:
@@ -119,6 +157,7 @@ class SqliteDriver:
                 return self._snapshot(tx, work)
             except apsw.Error:
                 self._local.tx = None
+                self._discard(tx)
                 raise
 
     def _inline_reader(self) -> SqliteTransaction:
@@ -134,6 +173,11 @@ class SqliteDriver:
         self._opened.append(connection)
         return SqliteTransaction(connection, self._writer.tx.salt)
 
+    def _discard(self, reader: SqliteTransaction) -> None:
+        """Give up a connection that failed; the next read opens another."""
+        self._opened.remove(reader.connection)
+        reader.connection.close(True)
+
     def _snapshot(self, tx: SqliteTransaction, work: Work[T]) -> T:
         execute = tx.connection.execute
         execute("BEGIN")
@@ -145,12 +189,18 @@ class SqliteDriver:
 
     async def scrub(self) -> None:
         """Write the WAL back and cut it, so that erased words are in neither file."""
-        done = await asyncio.to_thread(self._writer.checkpoint, apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        if not done:
-            raise StorageUnavailableError("a reader keeps old pages; the erased bytes go with the next checkpoint")
+        for pause in _SCRUB_PAUSES:
+            with our_errors():
+                done = await asyncio.to_thread(self._writer.write_back, scrub=True)
+            if done:
+                return
+            await asyncio.sleep(pause)
+        raise StorageUnavailableError("a reader keeps old pages; the erased bytes go after a later write")
 
     async def close(self) -> None:
         """Finish what was accepted, then release everything."""
+        self._closed = True
+        await asyncio.to_thread(self._check.stop)
         await self._writer.close()
         await asyncio.to_thread(self._pool.shutdown)
         for connection in self._opened:

@@ -30,6 +30,7 @@ PASSING = (
     apsw.ProtocolError,
     apsw.InterruptError,
     apsw.NoMemError,
+    apsw.ConnectionClosedError,
 )
 DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 
@@ -39,6 +40,10 @@ def translated(error: apsw.Error) -> StorageError | ConflictError:
     name = type(error).__name__
     if isinstance(error, PASSING):
         return StorageUnavailableError(f"the database file cannot be used right now ({name}); nothing was changed")
+    if isinstance(error, apsw.NotADBError):
+        return StorageError(
+            "the file is no SQLite database, or its first bytes are damaged; name another file or restore a backup"
+        )
     if isinstance(error, DAMAGED):
         return StorageError(f"the database file is damaged ({name}); run `recollect db check`")
     if isinstance(error, apsw.ConstraintError):
@@ -58,15 +63,37 @@ def our_errors() -> Iterator[None]:
 def connect(path: str, *, vfs: str | None = None, busy_ms: int = 5_000, exclusive: bool = False) -> apsw.Connection:
     """Open the file with every safety on: WAL, a full sync at each commit, erased bytes overwritten."""
     connection = apsw.Connection(path, flags=OPEN, vfs=vfs, statementcachesize=256)
-    connection.set_busy_timeout(busy_ms)
-    if exclusive:
-        connection.pragma("locking_mode", "exclusive")
-    for name, value in _PRAGMAS:
-        connection.pragma(name, value)
-    if path != ":memory:" and connection.pragma("journal_mode", "wal") != "wal":
-        connection.close()
-        raise StorageUnavailableError("the file system does not support SQLite's WAL mode; use a local disk")
+    with closed_on_failure(connection):
+        connection.set_busy_timeout(busy_ms)
+        if exclusive:
+            connection.pragma("locking_mode", "exclusive")
+        for name, value in _PRAGMAS:
+            connection.pragma(name, value)
+        if path != ":memory:" and connection.pragma("journal_mode", "wal") != "wal":
+            raise StorageUnavailableError("the file system does not support SQLite's WAL mode; use a local disk")
     return connection
+
+
+def can_write(path: str, vfs: str | None) -> bool:
+    """Tell whether the file could be opened for writing now."""
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX, vfs=vfs)
+    except apsw.Error:
+        return False
+    try:
+        return not connection.readonly("main")
+    finally:
+        connection.close(True)
+
+
+@contextmanager
+def closed_on_failure(connection: apsw.Connection) -> Iterator[None]:
+    """Close the connection if it cannot be set up: the error that tells so would keep it and its locks alive."""
+    try:
+        yield
+    except BaseException:  # whatever stops the opening, the file must not stay locked
+        connection.close(True)
+        raise
 
 
 _PRAGMAS = (

@@ -1,9 +1,9 @@
-"""Look at a SQLite file without changing it, whoever else has it open."""
+"""Look at a SQLite file without changing it, whoever else has it open, or have it alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import apsw
@@ -62,6 +62,17 @@ def snapshot(path: Path) -> Iterator[apsw.Connection]:
                 connection.close(True)
     finally:
         lock.release()
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[Path]:
+    """Give the real path of the file, which no other process can open until the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as held:
+        # Whoever opens the file through a link takes the lock beside the link.
+        for name in dict.fromkeys((path, path.resolve())):
+            held.callback(FileLock.exclusive(name).release)
+        yield path.resolve()
 
 
 def count_rows(connection: apsw.Connection, tables: tuple[str, ...]) -> dict[str, int]:

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 import apsw
 
-from recollect.errors import StorageUnavailableError
+from recollect.errors import StorageError, StorageUnavailableError
 from recollect.storage.driver import Work
 from recollect.storage.migrations.sqlite import prepare
-from recollect.storage.sqlite_connection import DAMAGED, PASSING, SqliteTransaction, translated
+from recollect.storage.sqlite_connection import DAMAGED, PASSING, SqliteTransaction, closed_on_failure, translated
 
 T = TypeVar("T")
 #: Errors after which nothing of a transaction can be trusted.
@@ -57,20 +57,28 @@ class _Write:
 class SqliteWriter:
     """Run writes in batches on one connection; used from one event loop."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection], busy_ms: int) -> None:
+    def __init__(
+        self, connect: Callable[[], apsw.Connection], can_write: Callable[[], bool], busy_ms: int
+    ) -> None:
         self._connect = connect
+        self._can_write = can_write
         self._busy_ms = busy_ms
         self._loop = asyncio.get_running_loop()
         self._pending: list[_Write] = []
         self._flushing = False
         self._busy = False
         self._closed = False
+        self._broken = False
+        #: A file opened while its disk was read-only stays so until it is opened again.
+        self._was_read_only = False
         self._lone = False
         #: How many lone batches must follow until a writer counts as lone again.
         self._company = 0
         self._drained: asyncio.Future[None] | None = None
         self._commit_time = 0.0
         self._wal_pages = 0
+        #: Whether erased words may be in the WAL; at first a process that was killed may have left some.
+        self._unscrubbed = True
         #: Held by whoever uses the connection.
         self.lock = threading.Lock()
         self._tx = self._open()
@@ -85,8 +93,9 @@ class SqliteWriter:
 
     def _open(self) -> SqliteTransaction:
         connection = self._connect()
-        connection.set_wal_hook(self._committed)
-        return SqliteTransaction(connection, prepare(connection))
+        with closed_on_failure(connection):
+            connection.set_wal_hook(self._committed)
+            return SqliteTransaction(connection, prepare(connection))
 
     def _committed(self, connection: apsw.Connection, name: str, pages: int) -> int:
         self._wal_pages = pages
@@ -143,26 +152,31 @@ class SqliteWriter:
         connection = self._tx.connection
         try:
             connection.set_busy_timeout(0)
-            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            finally:
+                connection.set_busy_timeout(self._busy_ms)
         except apsw.Error:
             return False
         else:
             self._run(batch)
             return True
         finally:
-            connection.set_busy_timeout(self._busy_ms)
             self.lock.release()
 
     def _is_quick(self) -> bool:
-        return self._commit_time < QUICK_COMMIT and self._wal_pages < CHECKPOINT_PAGES
+        return self._commit_time < QUICK_COMMIT and not self._wants_checkpoint()
+
+    def _wants_checkpoint(self) -> bool:
+        return self._unscrubbed or self._wal_pages >= CHECKPOINT_PAGES
 
     def _serve(self) -> None:
         while (batch := self._batches.get()) is not None:
             with self.lock:
                 self._run(batch)
             self._loop.call_soon_threadsafe(self._settle, batch)
-            if self._wal_pages >= CHECKPOINT_PAGES:
-                self.checkpoint()
+            if self._wants_checkpoint():
+                self._checkpoint()
 
     def _settle(self, batch: list[_Write]) -> None:
         self._busy = False
@@ -175,6 +189,8 @@ class SqliteWriter:
 
     def _run(self, batch: list[_Write]) -> None:
         """Run the batch in one transaction; after a failure of the file no write of it counts as done."""
+        if self._broken or (self._was_read_only and self._can_write()):
+            self._reopen()
         try:
             self._run_together(batch)
             self._tx.write_index()
@@ -202,7 +218,7 @@ class SqliteWriter:
                 write.result = write.work(self._tx)
         except _FILE_FAILED:
             raise
-        except Exception:
+        except Exception:  # some work refused its input: the others must not fail with it
             if len(batch) == 1:
                 raise
             self._tx.back_to(0)
@@ -231,6 +247,7 @@ class SqliteWriter:
     def _fail(self, batch: list[_Write], error: BaseException) -> None:
         for write in batch:
             write.error = write.error or error
+        self._was_read_only = isinstance(error.__cause__, apsw.ReadOnlyError)
         self._tx.back_to(0)
         try:
             if self._tx.connection.in_transaction:
@@ -239,23 +256,42 @@ class SqliteWriter:
             self._reopen()
 
     def _reopen(self) -> None:
-        """Replace a connection that can neither commit nor roll back."""
+        """Replace a connection that cannot be used any more; a later write tries again."""
+        self._broken, self._was_read_only = True, False
         try:
             self._tx.connection.close(True)
             self._tx = self._open()
-        except apsw.Error as exc:
+            self._broken = False
+        except (apsw.Error, StorageError) as exc:
             _log.warning("the database file cannot be reopened yet: %s", type(exc).__name__)
 
-    def checkpoint(self, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> bool:
-        """Write the WAL back to the file; tell whether all of it was."""
+    def _checkpoint(self) -> None:
+        """Write the WAL back to the file as far as readers allow; what fails is tried again after later writes."""
+        try:
+            self.write_back(scrub=self._unscrubbed)
+        except apsw.Error as exc:
+            _log.warning("the WAL cannot be written back yet: %s", type(exc).__name__)
+            self._wal_pages = 0
+
+    def write_back(self, *, scrub: bool) -> bool:
+        """Write the WAL back to the file, and cut it to scrub erased words; tell whether all of that was done.
+
+        It waits for nobody; a scrub that a reader stands in the way of is tried again after each write.
+        """
+        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if scrub else apsw.SQLITE_CHECKPOINT_PASSIVE
+        self._unscrubbed = self._unscrubbed or scrub
         with self.lock:
+            connection = self._tx.connection
+            connection.set_busy_timeout(0)
             try:
-                pages, done = self._tx.connection.wal_checkpoint(mode=mode)
-            except apsw.Error as exc:
-                _log.warning("the WAL cannot be written back yet: %s", type(exc).__name__)
-                self._wal_pages = 0
+                pages, done = connection.wal_checkpoint(mode=mode)
+            except apsw.BusyError:
                 return False
+            finally:
+                connection.set_busy_timeout(self._busy_ms)
         self._wal_pages = 0 if pages == done else pages - CHECKPOINT_PAGES // 2
+        if scrub:
+            self._unscrubbed = False
         return pages == done
 
     async def close(self) -> None:

@@ -36,7 +36,7 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
-from recollect.errors import StorageUnavailableError
+from recollect.errors import StorageError
 from recollect.ports.erasure import Damaged
 from recollect.storage import audit, conversations, damage, jobs, memories, notes, pages, requests, summaries
 from recollect.storage import erasure as erasing
@@ -64,7 +64,7 @@ class SqlStore:
         receipt = await self._write(scope, work)
         try:
             await self._driver.scrub()
-        except StorageUnavailableError:
+        except StorageError:
             damage.log_unscrubbed(receipt.receipt_id)
         return receipt
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -48,7 +49,7 @@ class _Walk(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[Scope, Row], object]
     #: Which of the row's columns names it to a person.
     id_at: int = 0
-    start: Mapping[str, Any] = {"after": -1}
+    start: Mapping[str, Any] = MappingProxyType({"after": -1})
     has_conversation: bool = False
 
 

@@ -38,7 +38,7 @@ def file_damage(connection: apsw.Connection, progress: Progress) -> Iterator[Dam
             if text != "ok":
                 kind: Kind = "index" if str(text).startswith("fts5") else "file"
                 yield Damage(kind=kind, table="file", record="page", problem=str(text))
-    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError) as exc:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError) as exc:
         yield Damage(kind="file", table="file", record="page", problem=f"cannot be read on ({type(exc).__name__})")
     progress("file", 1, 1)
 

@@ -1,1 +1,16 @@
-"""Public."""
+"""For your own tests: a clock that you move, ids in order, valid values, and the conformance suite of a store.
+
+Nothing here is needed to run Recollect, and no test framework is needed to import it.
+"""
+
+import sys
+
+if "pytest" in sys.modules:
+    # A failing assert of the suite then shows the values it compared; it must be said before the import.
+    sys.modules["pytest"].register_assert_rewrite("recollect.testing.store")
+
+from recollect.testing.clock import START, FakeClock, ids
+from recollect.testing.expect import raises
+from recollect.testing.store import DurabilityConformance, StoreConformance
+
+__all__ = ["START", "DurabilityConformance", "FakeClock", "StoreConformance", "ids", "raises"]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -14,3 +18,9 @@ def raises(*errors: type[BaseException]) -> Iterator[None]:
     except errors:
         return
     raise AssertionError(f"nothing was raised instead of {' or '.join(error.__name__ for error in errors)}")
+
+
+async def outcome(call: Awaitable[T]) -> T | BaseException:
+    """Return what came of a call: its result or the error that it raised."""
+    (ended,) = await asyncio.gather(call, return_exceptions=True)
+    return ended

@@ -42,19 +42,19 @@ def after(seconds: float) -> datetime:
 
 def conversation(conversation_id: str = "c1", **more: Any) -> NewConversation:
     """Return a conversation to create."""
-    return NewConversation(**{"id": conversation_id, "at": START} | more)
+    return NewConversation(**_with(more, id=conversation_id, at=START))
 
 
 def message(message_id: str, content: str | None = None, **more: Any) -> NewMessage:
     """Return a message to store, said by the user unless more is given."""
     text = f"words of {message_id}" if content is None else content
-    return NewMessage(**{"id": message_id, "role": "user", "content": text, "created_at": START} | more)
+    return NewMessage(**_with(more, id=message_id, role="user", content=text, created_at=START))
 
 
 def append(conversation_id: str, *messages: str | NewMessage, **more: Any) -> Append:
     """Return messages to add to a conversation, which is created if it is new."""
     given = tuple(message(one) if isinstance(one, str) else one for one in messages)
-    return Append(**{"conversation_id": conversation_id, "messages": given, "at": START, "create": True} | more)
+    return Append(**_with(more, conversation_id=conversation_id, messages=given, at=START, create=True))
 
 
 def turn(turn_id: str, appended: Append, **more: Any) -> TurnRecord:
@@ -69,30 +69,29 @@ def batch(batch_id: str, conversation_id: str, *messages: str | NewMessage, **mo
 
 def summary(summary_id: str, *message_ids: str, **more: Any) -> NewSummary:
     """Return a summary of these messages of conversation c1; give `folds` instead to fold summaries."""
-    given = {"id": summary_id, "message_id": f"message-{summary_id}", "conversation_id": "c1", "at": START}
-    said = {"content": f"text of {summary_id}", "generator": "test", "message_ids": message_ids}
-    return NewSummary(**given | said | more)
+    given = _with(more, id=summary_id, message_id=f"message-{summary_id}", conversation_id="c1", at=START)
+    return NewSummary(**_with(given, content=f"text of {summary_id}", generator="test", message_ids=message_ids))
 
 
 def memory(memory_id: str, content: str | None = None, **more: Any) -> NewMemory:
     """Return a memory to add."""
     text = f"statement of {memory_id}" if content is None else content
-    return NewMemory(**{"id": memory_id, "content": text, "at": START} | more)
+    return NewMemory(**_with(more, id=memory_id, content=text, at=START))
 
 
 def note(operation: NoteOperation, content: str | None = None, **more: Any) -> NoteChange:
     """Return an operation on a note."""
-    return NoteChange(**{"operation": operation, "content": content, "at": START} | more)
+    return NoteChange(**_with(more, operation=operation, content=content, at=START))
 
 
 def job(job_id: str, **more: Any) -> NewJob:
     """Return a job that is due at once."""
-    return NewJob(**{"id": job_id, "kind": "extract", "run_at": START} | more)
+    return NewJob(**_with(more, id=job_id, kind="extract", run_at=START))
 
 
 def claims(worker: str = "w1", **more: Any) -> ClaimRequest:
     """Return a worker's request for due jobs."""
-    return ClaimRequest(**{"worker": worker, "now": START, "lease": timedelta(minutes=1), "limit": 100} | more)
+    return ClaimRequest(**_with(more, worker=worker, now=START, lease=timedelta(minutes=1), limit=100))
 
 
 def request(key: str = "key", digest: str = "digest") -> RequestKey:
@@ -102,19 +101,24 @@ def request(key: str = "key", digest: str = "digest") -> RequestKey:
 
 def start(key: str = "key", digest: str = "digest", **more: Any) -> RequestStart:
     """Return the begin of a request."""
-    return RequestStart(**{"request": request(key, digest), "at": START} | more)
+    return RequestStart(**_with(more, request=request(key, digest), at=START))
 
 
 def answer(key: str = "key", body: bytes = b"{}", **more: Any) -> Answer:
     """Return the answer to a request."""
-    return Answer(**{"request": request(key), "status": 200, "body": body} | more)
+    return Answer(**_with(more, request=request(key), status=200, body=body))
 
 
 def erasure(receipt_id: str = "receipt", **more: Any) -> Erasure:
     """Return a request to erase."""
-    return Erasure(**{"receipt_id": receipt_id, "at": START} | more)
+    return Erasure(**_with(more, receipt_id=receipt_id, at=START))
 
 
 def ids_of(items: Iterable[HasId]) -> list[str]:
     """Return the ids of the items, in their order."""
     return [item.id for item in items]
+
+
+def _with(more: dict[str, Any], **given: Any) -> dict[str, Any]:
+    """Return what is given unless more says otherwise."""
+    return given | more

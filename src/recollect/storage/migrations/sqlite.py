@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import apsw
 
+from recollect.errors import StorageError
 from recollect.storage.migrations import Migration, SchemaStatus, plan, require_ready, status_of
 
 _RECORD = """
@@ -57,9 +58,17 @@ def _record(connection: apsw.Connection, step: Migration, direction: str) -> Non
     connection.execute("INSERT OR IGNORE INTO meta VALUES ('salt', ?)", (secrets.token_bytes(32),))
 
 
+def _refuse_strangers(connection: apsw.Connection) -> None:
+    """Raise for a database that another program made: our tables have no business in it."""
+    names = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if names and "schema_migrations" not in names:
+        raise StorageError("the file is a database of another program; name another file")
+
+
 def prepare(connection: apsw.Connection) -> bytes:
     """Create the tables of a new file, refuse a file of another version, and return the file's salt."""
     if _version(connection) == 0:
+        _refuse_strangers(connection)
         for _ in migrate(connection):
             pass
     require_ready(status(connection))

@@ -1,1 +1,104 @@
-"""Draft."""
+"""The conformance suite of a store: one class per promise, and one that has them all.
+
+Each test takes an empty store, so the suite asks for one fixture only:
+
+    class TestMyStore(StoreConformance):
+        @pytest.fixture
+        async def store(self) -> AsyncIterator[Store]:
+            store = await MyStore.open()
+            yield store
+            await store.close()
+
+The tests are plain asynchronous methods with plain asserts; any runner that knows fixtures can run them.
+"""
+
+from recollect.testing.store.archive import ArchiveConformance
+from recollect.testing.store.bad_input import BadInputConformance
+from recollect.testing.store.branches import BranchConformance
+from recollect.testing.store.closing import ClosingConformance, DurabilityConformance
+from recollect.testing.store.conversations import ConversationConformance
+from recollect.testing.store.erasure import (
+    EraseConversationConformance,
+    EraseMemoryConformance,
+    EraseMessageConformance,
+)
+from recollect.testing.store.extraction import ExtractionConformance
+from recollect.testing.store.hostile_text import HostileTextConformance
+from recollect.testing.store.jobs import ClaimConformance, QueueConformance
+from recollect.testing.store.memories import MemoryChangeConformance, MemoryConformance, MemoryListConformance
+from recollect.testing.store.messages import MessageConformance, PagingConformance, SearchConformance
+from recollect.testing.store.notes import NoteConformance
+from recollect.testing.store.parallel import (
+    ParallelConversationConformance,
+    ParallelMemoryConformance,
+    ParallelWorkConformance,
+)
+from recollect.testing.store.requests import RequestConformance
+from recollect.testing.store.scopes import ScopeConformance
+from recollect.testing.store.summaries import SummaryConformance
+from recollect.testing.store.time_jumps import TimeConformance
+from recollect.testing.store.turns import TurnConformance
+
+__all__ = [
+    "ArchiveConformance",
+    "BadInputConformance",
+    "BranchConformance",
+    "ClaimConformance",
+    "ClosingConformance",
+    "ConversationConformance",
+    "DurabilityConformance",
+    "EraseConversationConformance",
+    "EraseMemoryConformance",
+    "EraseMessageConformance",
+    "ExtractionConformance",
+    "HostileTextConformance",
+    "MemoryChangeConformance",
+    "MemoryConformance",
+    "MemoryListConformance",
+    "MessageConformance",
+    "NoteConformance",
+    "PagingConformance",
+    "ParallelConversationConformance",
+    "ParallelMemoryConformance",
+    "ParallelWorkConformance",
+    "QueueConformance",
+    "RequestConformance",
+    "ScopeConformance",
+    "SearchConformance",
+    "StoreConformance",
+    "SummaryConformance",
+    "TimeConformance",
+    "TurnConformance",
+]
+
+
+class StoreConformance(
+    ConversationConformance,
+    MessageConformance,
+    PagingConformance,
+    SearchConformance,
+    TurnConformance,
+    BranchConformance,
+    ArchiveConformance,
+    SummaryConformance,
+    MemoryConformance,
+    MemoryListConformance,
+    MemoryChangeConformance,
+    ExtractionConformance,
+    NoteConformance,
+    QueueConformance,
+    ClaimConformance,
+    RequestConformance,
+    EraseMessageConformance,
+    EraseConversationConformance,
+    EraseMemoryConformance,
+    ScopeConformance,
+    BadInputConformance,
+    HostileTextConformance,
+    ParallelMemoryConformance,
+    ParallelConversationConformance,
+    ParallelWorkConformance,
+    TimeConformance,
+    ClosingConformance,
+):
+    """Check everything that the port of a store promises; add `DurabilityConformance` for a store on disk."""

@@ -75,6 +75,16 @@ class EraseMessageConformance:
         appended = await store.append(ALICE, append("c1", "m3"))
         assert (appended.messages[0].seq, appended.messages[0].parent_id) == (3, None)
 
+    async def test_an_automatic_title_goes_with_an_erased_message_and_the_title_of_a_person_stays(
+        self, store: Store
+    ) -> None:
+        await store.append(ALICE, append("c1", "m1", "m2"))
+        await store.erase_message(ALICE, "c1", "m1", erasure())
+        assert (await store.get_conversation(ALICE, "c1")).title is None
+        await store.change_conversation(ALICE, "c1", ConversationChanges(at=START, title="Plans"))
+        await store.erase_message(ALICE, "c1", "m2", erasure())
+        assert (await store.get_conversation(ALICE, "c1")).title == "Plans"
+
     async def test_an_erased_message_is_refused_when_it_is_sent_again(self, store: Store) -> None:
         await store.append(ALICE, append("c1", "m1", "m2"))
         await store.erase_message(ALICE, "c1", "m2", erasure())
@@ -93,6 +103,14 @@ class EraseMessageConformance:
         assert ids_of(await store.active_summaries(ALICE, "c1")) == ["s3", "s5"]
         await store.erase_message(ALICE, "c1", "m6", erasure())
         assert (await store.get_conversation(ALICE, "c1")).summary == "text of s3"
+
+    async def test_a_summary_of_another_branch_outlives_an_erased_message(self, store: Store) -> None:
+        await store.append(ALICE, append("c1", "m1", "m2", "m3"))
+        await store.append(ALICE, append("c1", message("m4", parent_id="m1"), "m5"))
+        await store.put_summary(ALICE, summary("old", "m1", "m2", "m3"))
+        await store.put_summary(ALICE, summary("new", "m4", "m5"))
+        await store.erase_message(ALICE, "c1", "m2", erasure())
+        assert ids_of(await store.active_summaries(ALICE, "c1")) == ["new"]
 
     async def test_the_memories_that_only_an_erased_message_bears_out_are_gone(self, store: Store) -> None:
         await store.append(ALICE, append("c1", "m1", "m2"))

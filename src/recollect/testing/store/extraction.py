@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.domain.job import Claim
-from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit
-from recollect.errors import ConflictError, ConversationNotFoundError, JobNotFoundError, MemoryNotFoundError
+from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, Source
+from recollect.errors import (
+    ConflictError,
+    ConversationNotFoundError,
+    ErasedError,
+    JobNotFoundError,
+    MemoryNotFoundError,
+)
 from recollect.ports.store import Store
 from recollect.testing.clock import START
 from recollect.testing.expect import raises
@@ -90,3 +96,14 @@ class ExtractionConformance:
         learned = (memory("k2", "likes TEA", origin="user"), memory("k3", "Likes coffee", origin="user"))
         saved = await store.save_extraction(ALICE, extraction(0, 4, new=learned))
         assert (ids_of(saved.created), saved.refused) == (["k3"], ("k2",))
+
+    async def test_what_cites_an_erased_message_is_not_saved(self, store: Store) -> None:
+        await claimed(store)
+        await store.add_memories(ALICE, (memory("k1"),))
+        await store.erase_message(ALICE, "c1", "m1", erasure())
+        gone = (Source("c1", "m1"),)
+        saved = await store.save_extraction(ALICE, extraction(0, 2, new=(memory("k2", origin="user", sources=gone),)))
+        assert (saved.created, saved.refused) == ((), ("k2",))
+        with raises(ErasedError):
+            await store.save_extraction(ALICE, extraction(2, 4, edits=(edit("k1", more_sources=gone),)))
+        assert (await store.get_memory(ALICE, "k1")).sources == ()

@@ -104,6 +104,14 @@ class SummaryConformance:
                 await store.put_summary(ALICE, summary("again", folds=folds))
         assert await dump(store, ALICE) == before
 
+    async def test_a_fold_leaves_no_gap(self, store: Store) -> None:
+        await six_messages(store)
+        for number in (1, 3, 5):
+            await store.put_summary(ALICE, summary(f"s{number}", f"m{number}", f"m{number + 1}"))
+        with raises(ConflictError):
+            await store.put_summary(ALICE, summary("fold", folds=("s1", "s5")))
+        assert ids_of(await store.active_summaries(ALICE, "c1")) == ["s1", "s3", "s5"]
+
     async def test_a_fold_is_expanded_widest_first(self, store: Store) -> None:
         await folded(store)
         await store.put_summary(ALICE, summary("all", folds=("fold", "s5")))
@@ -133,3 +141,9 @@ class SummaryConformance:
         appended = await store.append(ALICE, append("c1", "m7"))
         assert (appended.messages[0].seq, appended.messages[0].parent_id) == (7, "m6")
         assert await page_ids(store, "c1") == ["m7"]
+
+    async def test_deleted_originals_are_refused_when_they_are_sent_again(self, store: Store) -> None:
+        await six_messages(store)
+        await store.put_summary(ALICE, summary("s1", "m1", "m2", delete_originals=True))
+        appended = await store.append(ALICE, append("c1", "m1", "m2", "m7"))
+        assert (ids_of(appended.messages), appended.refused) == (["m7"], ("m1", "m2"))

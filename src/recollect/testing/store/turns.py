@@ -7,7 +7,7 @@ from recollect.domain.turn import Usage
 from recollect.errors import ConversationNotFoundError, InvalidMessageError, RequestInFlightError
 from recollect.ports.store import Store
 from recollect.testing.expect import raises
-from recollect.testing.samples import ALICE, after, answer, append, ids_of, job, memory, message, start, turn
+from recollect.testing.samples import ALICE, after, answer, append, erasure, ids_of, job, memory, message, start, turn
 from recollect.testing.store.messages import page_ids
 
 
@@ -75,6 +75,12 @@ class TurnConformance:
         assert ids_of(await store.list_turns(ALICE, "c1")) == ["t3", "t1", "t2"]
         with raises(ConversationNotFoundError):
             await store.list_turns(ALICE, "nothing")
+
+    async def test_a_turn_of_nothing_but_erased_messages_is_not_recorded(self, store: Store) -> None:
+        await store.record_turn(ALICE, turn("t1", append("c1", "m1")))
+        await store.erase_message(ALICE, "c1", "m1", erasure())
+        await store.record_turn(ALICE, turn("t1", append("c1", "m1")))
+        assert await store.list_turns(ALICE, "c1") == ()
 
     async def test_an_unknown_memory_in_a_turn_is_no_error(self, store: Store) -> None:
         await store.record_turn(ALICE, turn("t1", append("c1", "m1"), memory_ids=("gone",)))

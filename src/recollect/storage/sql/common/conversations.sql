@@ -74,20 +74,20 @@ ORDER BY last_activity_at DESC, id DESC
 LIMIT :limit;
 
 -- name: idle_conversations
--- Active conversations of one agent whose last activity is at or before a time, longest idle first.
+-- Active conversations of one agent whose last activity is at or before a time, longest idle first, held.
 SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
     AND last_activity_at <= :before AND is_active = :active
 ORDER BY last_activity_at, id
-LIMIT :limit;
+LIMIT :limit {for_update};
 
 -- name: delete_conversation
 -- The row of a conversation.
 DELETE FROM conversations WHERE tenant_id = :tenant AND user_id = :user AND number = :number;
 
 -- name: conversation_ids
--- The ids of all conversations of a user.
-SELECT id FROM conversations WHERE tenant_id = :tenant AND user_id = :user ORDER BY number;
+-- The ids of all conversations of a user, held.
+SELECT id FROM conversations WHERE tenant_id = :tenant AND user_id = :user ORDER BY number {for_update};
 
 -- name: quarantine
 -- A record that no longer matches its checksum.

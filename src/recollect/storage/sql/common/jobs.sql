@@ -56,5 +56,5 @@ DELETE FROM jobs WHERE {of_user};
 DELETE FROM jobs WHERE {of_user} AND state = 'done' AND updated_at < :before;
 
 -- name: conversation_jobs
--- The jobs of a conversation.
-SELECT {job_columns} FROM jobs WHERE {of_user} AND conversation_id = :conversation_id ORDER BY number;
+-- The jobs of a conversation, held.
+SELECT {job_columns} FROM jobs WHERE {of_user} AND conversation_id = :conversation_id ORDER BY number {for_update};

@@ -101,8 +101,8 @@ DELETE FROM memory_sources
 WHERE {of_user} AND conversation_id = :conversation_id AND message_id = :message_id AND memory_id = :memory_id;
 
 -- name: memories_superseded_by
--- The memories that one memory took the place of.
-SELECT {memory_columns} FROM memories WHERE {of_user} AND superseded_by = :id ORDER BY number;
+-- The memories that one memory took the place of, held.
+SELECT {memory_columns} FROM memories WHERE {of_user} AND superseded_by = :id ORDER BY number {for_update};
 
 -- name: insert_memory_version
 -- A memory as it was before a change.
@@ -119,5 +119,5 @@ SELECT memory_id, version, memory, until, checksum FROM memory_versions WHERE {o
 DELETE FROM memory_versions WHERE {of_user} AND memory_id = :id;
 
 -- name: all_memory_ids
--- The ids of all memories of a user.
-SELECT id FROM memories WHERE {of_user} ORDER BY number;
+-- The ids of all memories of a user, held.
+SELECT id FROM memories WHERE {of_user} ORDER BY number {for_update};

@@ -1,5 +1,5 @@
 -- snippet: for_update
-FOR UPDATE
+FOR NO KEY UPDATE
 
 -- snippet: in_ids
 = ANY(:ids)
@@ -7,13 +7,33 @@ FOR UPDATE
 -- snippet: in_numbers
 = ANY(:ids)
 
--- snippet: skip_locked
-FOR UPDATE SKIP LOCKED
-
 -- name: set_scope
 -- The role without special rights and the scope that row security lets through, for this transaction only.
 SELECT set_config('role', 'recollect_app', true), set_config('recollect.tenant', :tenant, true),
     set_config('recollect.user', :user, true);
+
+-- name: set_scope_to_write
+-- The same, and the id by which a lost commit can be looked up; a transaction that locks or writes has one anyway.
+SELECT set_config('role', 'recollect_app', true), set_config('recollect.tenant', :tenant, true),
+    set_config('recollect.user', :user, true), CAST(pg_current_xact_id() AS TEXT);
+
+-- name: outcome
+-- What became of a transaction: committed, aborted, in progress, or NULL if that is no longer known.
+SELECT pg_xact_status(:transaction);
+
+-- name: index_messages
+-- The terms of messages, one list each.
+INSERT INTO message_terms (tenant_id, user_id, number, terms)
+SELECT :tenant, :user, added.number, CAST(added.terms AS BIGINT[])
+FROM unnest(CAST(:numbers AS BIGINT[]), CAST(:terms AS TEXT[])) AS added (number, terms);
+
+-- name: unindex_messages
+-- Take the terms of messages away.
+DELETE FROM message_terms WHERE tenant_id = :tenant AND user_id = :user AND number = ANY(:ids);
+
+-- name: matching_messages
+-- The messages of the transaction's scope that hold a term, with how many of the terms each holds.
+SELECT number, held FROM recollect_matching(:ids);
 
 -- name: due_jobs
 -- Jobs that are due and jobs whose lease ran out, with their scopes, longest due first, locked.

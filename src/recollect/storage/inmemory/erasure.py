@@ -1,0 +1,206 @@
+"""Erasing in memory: follow every derivation, leave tombstones, count what is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from recollect.domain.checks import as_utc
+from recollect.domain.erasure import (
+    Erased,
+    Erasure,
+    Receipt,
+    conversation_tombstone,
+    memory_tombstone,
+    message_tombstone,
+)
+from recollect.domain.forgetting import lasting_title, without_sources
+from recollect.domain.memory import Memory, Source
+from recollect.domain.message import Message
+from recollect.domain.scope import Scope
+from recollect.errors import ConversationNotFoundError
+from recollect.ports.erasure import Damaged
+from recollect.storage.inmemory import audit, conversations, jobs, memories, reading, summaries
+from recollect.storage.inmemory.shelves import Shelves, UserData
+
+
+def _remove(shelf: dict[Any, Any], unwanted: Callable[[Any], bool]) -> int:
+    """Remove the values that are unwanted and return how many."""
+    gone = [key for key, value in shelf.items() if unwanted(value)]
+    for key in gone:
+        del shelf[key]
+    return len(gone)
+
+
+def _erase_answers(data: UserData) -> int:
+    """Forget what was answered to finished requests, but not that they are done; any answer may quote anything."""
+    answered = [record for record in data.requests.values() if record.body is not None]
+    for record in answered:
+        data.requests[record.request.key] = msgspec.structs.replace(record, body=None)
+    return len(answered)
+
+
+def _erase_memory(data: UserData, memory: Memory, at: datetime) -> Erased:
+    """Remove a memory with its history; what it took the place of does not become current again."""
+    del data.memories[memory.id]
+    for old in list(data.memories.values()):
+        if old.superseded_by == memory.id:
+            ended = msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or as_utc(at))
+            data.memories[old.id] = ended
+    data.tombstones.add(memory_tombstone(data.salt, memory.content))
+    return Erased(memories=1, memory_versions=_forget_versions(data, memory.id))
+
+
+def _forget_versions(data: UserData, memory_id: str) -> int:
+    return _remove(data.memory_versions, lambda version: version.memory.id == memory_id)
+
+
+def _forget(data: UserData, gone: Callable[[Source], bool], conversation_id: str | None, at: datetime) -> Erased:
+    """Take the sources from all memories; erase the memories that nothing else bears out."""
+    erased = Erased()
+    for memory_id in list(data.memories):
+        memory = data.memories[memory_id]
+        left = without_sources(memory, gone, conversation_id)
+        if left is None:
+            erased = erased.plus(_erase_memory(data, memory, at))
+        elif left is not memory:
+            data.memories[memory_id] = left
+            erased = erased.plus(Erased(memory_versions=_forget_versions(data, memory_id)))
+    return erased
+
+
+def _empty(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
+    """Remove everything in a conversation and everything drawn from it."""
+
+    def is_here(value: Any) -> bool:
+        return bool(value.conversation_id == conversation_id)
+
+    for message in reading.in_order(data, conversation_id):
+        data.tombstones.add(message_tombstone(data.salt, conversation_id, message.id))
+    forgotten = _forget(data, is_here, conversation_id, erasure.at) if erasure.memories else Erased()
+    counted = Erased(
+        messages=_remove(data.messages, is_here),
+        summaries=_remove(data.summaries, is_here),
+        turns=_remove(data.turns, is_here),
+        batches=_remove(data.batches, is_here),
+        jobs=_remove(data.jobs, lambda queued: is_here(queued.job)),
+    )
+    return forgotten.plus(counted)
+
+
+def _take_out(data: UserData, message: Message) -> None:
+    """Remove a message; its answers, and the head if it is that, move up to its parent."""
+    del data.messages[message.conversation_id, message.id]
+    data.tombstones.add(message_tombstone(data.salt, message.conversation_id, message.id))
+    for child in reading.in_order(data, message.conversation_id):
+        if child.parent_id == message.id:
+            moved = msgspec.structs.replace(child, parent_id=message.parent_id)
+            data.messages[child.conversation_id, child.id] = moved
+    conversation = data.conversations[message.conversation_id]
+    data.conversations[message.conversation_id] = msgspec.structs.replace(
+        conversation,
+        title=lasting_title(conversation),
+        head_id=message.parent_id if conversation.head_id == message.id else conversation.head_id,
+        message_count=conversation.message_count - 1,
+    )
+
+
+def _quiet_jobs(data: UserData, conversation_id: str) -> None:
+    """Remove what failed jobs quote of the conversation."""
+    for queued in list(data.jobs.values()):
+        if queued.job.conversation_id == conversation_id and queued.job.error is not None:
+            jobs.store(data, msgspec.structs.replace(queued.job, error="erased"))
+
+
+def _erase_conversation(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
+    erased = _empty(data, conversation_id, erasure)
+    del data.conversations[conversation_id]
+    data.tombstones.add(conversation_tombstone(data.salt, conversation_id))
+    return erased.plus(Erased(conversations=1))
+
+
+def _receipt(data: UserData, scope: Scope, erasure: Erasure, entity: tuple[str, str], erased: Erased) -> Receipt:
+    counts = {name: count for name, count in msgspec.structs.asdict(erased).items() if count}
+    audit.note(data, scope, "erase", entity, erasure.at, receipt_id=erasure.receipt_id, **counts)
+    return Receipt(receipt_id=erasure.receipt_id, at=as_utc(erasure.at), erased=erased)
+
+
+class Erasing(Shelves):
+    """Erase, and prove it."""
+
+    async def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
+        with self._writing(scope) as data:
+            before = conversations.find(data, conversation_id)
+            erased = _empty(data, conversation_id, erasure)
+            if not erased.any():
+                raise ConversationNotFoundError("the conversation has nothing to clear")
+            data.conversations[conversation_id] = msgspec.structs.replace(
+                before,
+                title=lasting_title(before),
+                head_id=None,
+                message_count=0,
+                summary=None,
+                updated_at=max(before.updated_at, as_utc(erasure.at)),
+                next_seq=1,
+                is_branched=False,
+                extracted_seq=0,
+                version=before.version + 1,
+            )
+            erased = erased.plus(Erased(requests=_erase_answers(data)))
+            return _receipt(data, scope, erasure, ("clear", conversation_id), erased)
+
+    async def erase_message(self, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:
+        with self._writing(scope) as data:
+            message = reading.find(data, conversation_id, message_id)
+            _take_out(data, message)
+            source = Source(conversation_id, message_id)
+            forgotten = _forget(data, source.__eq__, None, erasure.at) if erasure.memories else Erased()
+            covering = summaries.of_message(data, conversation_id, message_id)
+            for summary in covering:
+                summaries.remove(data, summary)
+            summaries.refresh_text(data, conversation_id)
+            _quiet_jobs(data, conversation_id)
+            turn = data.turns.pop((conversation_id, message.turn_id or ""), None)
+            counted = Erased(
+                messages=1,
+                summaries=len(covering),
+                turns=0 if turn is None else 1,
+                requests=_erase_answers(data),
+            )
+            return _receipt(data, scope, erasure, ("message", message_id), forgotten.plus(counted))
+
+    async def erase_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
+        with self._writing(scope) as data:
+            conversations.find(data, conversation_id)
+            erased = _erase_conversation(data, conversation_id, erasure).plus(Erased(requests=_erase_answers(data)))
+            return _receipt(data, scope, erasure, ("conversation", conversation_id), erased)
+
+    async def erase_memory(self, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
+        with self._writing(scope) as data:
+            erased = _erase_memory(data, memories.find(data, memory_id), erasure.at)
+            erased = erased.plus(Erased(requests=_erase_answers(data)))
+            return _receipt(data, scope, erasure, ("memory", memory_id), erased)
+
+    async def erase_user(self, scope: Scope, erasure: Erasure) -> Receipt:
+        with self._writing(scope) as data:
+            erased = Erased()
+            for conversation_id in list(data.conversations):
+                erased = erased.plus(_erase_conversation(data, conversation_id, erasure))
+            for memory_id in list(data.memories):
+                erased = erased.plus(_erase_memory(data, data.memories[memory_id], erasure.at))
+            counted = Erased(
+                notes=len(data.notes),
+                note_versions=len(data.note_versions),
+                jobs=len(data.jobs),
+                requests=len(data.requests),
+            )
+            for shelf in (data.notes, data.note_versions, data.jobs, data.requests, data.audit):
+                shelf.clear()
+            return _receipt(data, scope, erasure, ("user", scope.user), erased.plus(counted))
+
+    async def list_damaged(self, scope: Scope) -> tuple[Damaged, ...]:
+        self._reading(scope)
+        return ()

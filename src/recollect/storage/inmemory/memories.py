@@ -1,0 +1,157 @@
+"""Memories in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from recollect.domain.erasure import memory_tombstone, message_tombstone
+from recollect.domain.memory import (
+    Extraction,
+    Memory,
+    MemoryChanges,
+    MemoryPage,
+    MemoryQuery,
+    MemoryVersion,
+    NewMemory,
+    SavedMemories,
+    Source,
+    changed,
+    content_key,
+    holds,
+    memory_from,
+)
+from recollect.domain.scope import Scope
+from recollect.errors import ConflictError, ErasedError, InvalidCursorError, MemoryNotFoundError, StaleVersionError
+from recollect.storage.inmemory import audit, conversations, jobs
+from recollect.storage.inmemory.shelves import Shelves, UserData
+
+
+def find(data: UserData, memory_id: str) -> Memory:
+    """Return the memory, also one that waits for its erasure, or raise."""
+    try:
+        return data.memories[memory_id]
+    except KeyError:
+        raise MemoryNotFoundError("there is no memory with this id") from None
+
+
+def _same_statement(data: UserData, content: str) -> Memory | None:
+    """Return the current memory that says the same."""
+    for memory in data.memories.values():
+        if memory.deleted_at is None and holds(memory, None) and content_key(memory.content) == content_key(content):
+            return memory
+    return None
+
+
+def _cites_erased(data: UserData, sources: tuple[Source, ...]) -> bool:
+    return any(message_tombstone(data.salt, s.conversation_id, s.message_id) in data.tombstones for s in sources)
+
+
+def _is_erased(data: UserData, new: NewMemory) -> bool:
+    if new.origin == "manual":
+        return False
+    return memory_tombstone(data.salt, new.content) in data.tombstones or _cites_erased(data, new.sources)
+
+
+def add(data: UserData, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
+    """Store memories, except those that say what is stored or what was erased."""
+    created: list[Memory] = []
+    duplicates: list[Memory] = []
+    refused: list[str] = []
+    for one in new:
+        same = data.memories.get(one.id)
+        if same is None and one.valid_to is None:
+            same = _same_statement(data, one.content)
+        if same is not None:
+            duplicates.append(same)
+        elif _is_erased(data, one):
+            refused.append(one.id)
+        else:
+            memory = memory_from(one)
+            data.memories[memory.id] = memory
+            audit.note(data, scope, "create", ("memory", memory.id), memory.created_at, origin=memory.origin)
+            created.append(memory)
+    return SavedMemories(created=tuple(created), duplicates=tuple(duplicates), refused=tuple(refused))
+
+
+def change(data: UserData, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
+    """Apply the changes and keep what the memory was."""
+    before = find(data, memory_id)
+    if changes.expected_version not in (None, before.version):
+        raise StaleVersionError(f"the memory is at version {before.version}")
+    if _cites_erased(data, changes.more_sources):
+        raise ErasedError("a source to add was erased")
+    after = changed(before, changes)
+    if after is before:
+        return before
+    twin = _same_statement(data, after.content)
+    if holds(after, None) and after.deleted_at is None and twin is not None and twin.id != memory_id:
+        raise ConflictError("another memory says the same; change or delete that one")
+    data.memories[memory_id] = after
+    data.memory_versions[memory_id, before.version] = MemoryVersion(memory=before, until=after.updated_at)
+    audit.note(data, scope, "change", ("memory", memory_id), after.updated_at, version=after.version)
+    return after
+
+
+def _matches(memory: Memory, query: MemoryQuery) -> bool:
+    wanted: dict[str, Any] = {
+        "memory_type": query.memory_type,
+        "category": query.category,
+        "origin": query.origin,
+        "trust": query.trust,
+        "is_pinned": query.pinned,
+        "is_archived": query.archived,
+        "conversation_id": query.conversation_id,
+    }
+    if any(value is not None and getattr(memory, name) != value for name, value in wanted.items()):
+        return False
+    return memory.deleted_at is None and holds(memory, query.as_of)
+
+
+class Memories(Shelves):
+    """Keep memories."""
+
+    async def add_memories(self, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
+        with self._writing(scope) as data:
+            return add(data, scope, new)
+
+    async def get_memory(self, scope: Scope, memory_id: str) -> Memory:
+        memory = find(self._reading(scope), memory_id)
+        if memory.deleted_at is not None:
+            raise MemoryNotFoundError("there is no memory with this id")
+        return memory
+
+    async def list_memories(self, scope: Scope, query: MemoryQuery) -> MemoryPage:
+        newest_first = list(reversed(self._reading(scope).memories.values()))
+        if query.before_id is not None:
+            ids = [memory.id for memory in newest_first]
+            if query.before_id not in ids:
+                raise InvalidCursorError("this page position is not known; start from the first page")
+            newest_first = newest_first[ids.index(query.before_id) + 1 :]
+        found = [memory for memory in newest_first if _matches(memory, query)]
+        items = tuple(found[: query.limit])
+        return MemoryPage(items=items, next=items[-1].id if len(found) > query.limit else None)
+
+    async def change_memory(self, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
+        with self._writing(scope) as data:
+            return change(data, scope, memory_id, changes)
+
+    async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
+        with self._writing(scope) as data:
+            conversation = conversations.find(data, result.conversation_id)
+            if conversation.extracted_seq != result.from_seq or result.to_seq >= conversation.next_seq:
+                raise ConflictError("this range was extracted already or is gone; plan the extraction again")
+            edited = [change(data, scope, edit.memory_id, edit.changes) for edit in result.edits]
+            saved = add(data, scope, result.new)
+            marked = msgspec.structs.replace(conversation, extracted_seq=result.to_seq)
+            data.conversations[conversation.id] = marked
+            if result.claim is not None:
+                jobs.complete(data, result.claim, result.at)
+            return msgspec.structs.replace(saved, changed=tuple(edited))
+
+    async def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
+        data = self._reading(scope)
+        find(data, memory_id)
+        own = [version for (owner, _), version in data.memory_versions.items() if owner == memory_id]
+        return tuple(sorted(own, key=lambda version: -version.memory.version))

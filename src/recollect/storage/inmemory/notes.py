@@ -1,0 +1,60 @@
+"""Notes in memory."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from recollect.domain.checks import as_utc
+from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion, changed_note
+from recollect.domain.scope import Scope
+from recollect.errors import NoteNotFoundError
+from recollect.storage.inmemory.shelves import Shelves, UserData
+
+
+def read(data: UserData, agent: str) -> Note:
+    """Return the note of the agent; version 0 if nobody wrote it."""
+    empty = Note(agent=agent, notes="", version=0, created_at=None, updated_at=None)
+    return data.notes.get(agent, empty)
+
+
+def write(data: UserData, agent: str, change: NoteChange) -> Note:
+    """Apply the operation, and keep the version that it makes."""
+    before = read(data, agent)
+    after = changed_note(before, change)
+    if after.version != before.version:
+        data.notes[agent] = after
+        data.note_versions[agent, after.version] = NoteVersion(
+            agent=agent,
+            notes=after.notes,
+            version=after.version,
+            operation=change.operation,
+            conversation_id=change.conversation_id,
+            created_at=as_utc(change.at),
+        )
+    return after
+
+
+class Notes(Shelves):
+    """Keep notes."""
+
+    async def get_note(self, scope: Scope) -> Note:
+        return read(self._reading(scope), scope.agent)
+
+    async def change_note(self, scope: Scope, change: NoteChange) -> Note:
+        with self._writing(scope) as data:
+            return write(data, scope.agent, change)
+
+    async def undo_note(self, scope: Scope, at: datetime) -> Note:
+        with self._writing(scope) as data:
+            version = read(data, scope.agent).version
+            if version == 0:
+                raise NoteNotFoundError("nothing was written yet, so there is nothing to undo")
+            text = "" if version == 1 else data.note_versions[scope.agent, version - 1].notes
+            return write(data, scope.agent, NoteChange(operation="overwrite", content=text, at=at))
+
+    async def note_history(self, scope: Scope, query: NoteHistoryQuery) -> tuple[NoteVersion, ...]:
+        own = [version for version in self._reading(scope).note_versions.values() if version.agent == scope.agent]
+        own.sort(key=lambda version: -version.version)
+        if query.before_version is not None:
+            own = [version for version in own if version.version < query.before_version]
+        return tuple(own[: query.limit])

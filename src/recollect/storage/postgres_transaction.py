@@ -1,0 +1,159 @@
+"""One Postgres transaction: named queries, the scope that row security enforces, the search index."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from recollect.domain.scope import Scope
+from recollect.domain.terms import terms
+from recollect.storage.driver import Row
+from recollect.storage.postgres_connection import PostgresConnection
+from recollect.storage.postgres_packages import psycopg
+
+#: Everything sees what was committed before each statement, and locks what it is about to change.
+WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED"
+#: Everything sees one snapshot, which costs nothing to end.
+READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+#: A command and its values.
+Statement = tuple[bytes, dict[str, Any]]
+
+
+class PostgresTransaction:
+    """Named queries on one connection.
+
+    What nobody waits for (the start, the scope, the search index) is sent with the next statement or the commit,
+    so that it costs no round trip.
+    """
+
+    def __init__(
+        self,
+        connection: PostgresConnection,
+        queries: Mapping[str, bytes],
+        salt: bytes,
+        scope: Scope | None,
+        *,
+        writes: bool,
+    ) -> None:
+        self.salt = salt
+        #: Whether the commit was sent, so that a lost connection leaves its outcome open.
+        self.is_committing = False
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self._queries = queries
+        self._opening: psycopg.Cursor[Row] | None = None
+        values = {"tenant": "", "user": ""} if scope is None else {"tenant": scope.tenant, "user": scope.user}
+        begin, name = (WRITE, "set_scope_to_write") if writes else (READ, "set_scope")
+        self._ahead: list[Statement] = [(begin, {}), (queries[name], values)]
+        self._indexed: dict[tuple[str, str], list[tuple[int, str]]] = {}
+        self._unindexed: dict[tuple[str, str], list[int]] = {}
+
+    @property
+    def transaction_id(self) -> str:
+        """The id of a transaction that writes, known since its first statement."""
+        assert self._opening is not None  # asked for only after the commit was sent
+        row = self._opening.fetchone()
+        assert row is not None  # a SELECT without FROM
+        return str(row[-1])
+
+    def _execute(self, sql: bytes, values: Mapping[str, Any]) -> psycopg.Cursor[Row]:
+        if not self._ahead:
+            return self._cursor.execute(sql, values)
+        ahead, self._ahead = self._ahead, []
+        with self._connection.pipeline():
+            cursors = [self._connection.execute(first, given) for first, given in ahead]
+            self._cursor.execute(sql, values)
+        self._opening = self._opening or cursors[-1]
+        return self._cursor
+
+    def all(self, query: str, /, **values: Any) -> list[Row]:
+        """Return every row of the query."""
+        return self._execute(self._queries[query], values).fetchall()
+
+    def one(self, query: str, /, **values: Any) -> Row | None:
+        """Return the first row of the query, or None."""
+        return self._execute(self._queries[query], values).fetchone()
+
+    def run(self, query: str, /, **values: Any) -> int:
+        """Run a statement and return how many rows it changed."""
+        return self._execute(self._queries[query], values).rowcount
+
+    def insert(self, query: str, /, **values: Any) -> int:
+        """Insert one row and return the number the table gave it."""
+        row = self._execute(_returning(self._queries[query]), values).fetchone()
+        assert row is not None  # these inserts have no ON CONFLICT
+        return int(row[0])
+
+    def enter(self, scope: Scope) -> None:
+        """Bind the rest of the transaction to this scope."""
+        self._ahead.append((self._queries["set_scope"], {"tenant": scope.tenant, "user": scope.user}))
+
+    def ids(self, values: Iterable[str] | Iterable[int]) -> list[str] | list[int]:
+        """Return the values as a list, which becomes an array."""
+        return list(values)  # type: ignore[return-value]  # one list for either kind
+
+    def index(self, scope: Scope, number: int, content: str) -> None:
+        """Index the message's terms with the commit."""
+        digests = term_digests(self.salt, scope, terms(content))
+        if digests:
+            listed = "{" + ",".join(map(str, digests)) + "}"
+            self._indexed.setdefault((scope.tenant, scope.user), []).append((number, listed))
+
+    def unindex(self, scope: Scope, number: int, content: str) -> None:
+        """Take the message's terms out of the index with the commit."""
+        self._unindexed.setdefault((scope.tenant, scope.user), []).append(number)
+
+    def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
+        """Count, for each message of the user that holds one, the wanted terms it holds."""
+        digests = term_digests(self.salt, scope, list(dict.fromkeys(wanted)))
+        found = self._execute(self._queries["matching_messages"], {"ids": digests}).fetchall()
+        return dict(found)
+
+    def commit(self) -> None:
+        """Write the search index and commit, in one round trip."""
+        if self._opening is None:
+            return
+        self.is_committing = True
+        changes = self._index_changes()
+        if changes:
+            with self._connection.pipeline():
+                for sql, values in changes:
+                    self._connection.execute(sql, values)
+                self._cursor.execute("COMMIT", prepare=False)
+        else:
+            self._cursor.execute("COMMIT", prepare=False)
+        if self._cursor.statusmessage != "COMMIT":
+            raise psycopg.errors.InFailedSqlTransaction("a statement failed, so nothing was committed")
+
+    def _index_changes(self) -> list[Statement]:
+        changes: list[Statement] = []
+        for (tenant, user), added in self._indexed.items():
+            numbers, listed = zip(*added, strict=True)
+            values = {"tenant": tenant, "user": user, "numbers": list(numbers), "terms": list(listed)}
+            changes.append((self._queries["index_messages"], values))
+        for (tenant, user), removed in self._unindexed.items():
+            values = {"tenant": tenant, "user": user, "ids": removed}
+            changes.append((self._queries["unindex_messages"], values))
+        return changes
+
+
+@lru_cache(maxsize=512)
+def _returning(sql: bytes) -> bytes:
+    return sql + b" RETURNING number"
+
+
+@lru_cache(maxsize=4096)
+def _term_key(salt: bytes, tenant: str, user: str) -> bytes:
+    return hashlib.blake2b(f"{len(tenant)} {tenant} {user}".encode(), key=salt, digest_size=32).digest()
+
+
+def term_digests(salt: bytes, scope: Scope, found: Sequence[str]) -> list[int]:
+    """Return what stands for each term of this user in the index, and for nobody else's."""
+    key = _term_key(salt, scope.tenant, scope.user)
+    blake2b = hashlib.blake2b
+    return [
+        int.from_bytes(blake2b(term.encode(), key=key, digest_size=8).digest(), "little", signed=True) for term in found
+    ]

@@ -1,0 +1,108 @@
+"""One private event loop in a thread of its own, for callers that block.
+
+It knows nothing of what runs on it; `blocking.py` decides what is called here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures.thread
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeVar
+
+from recollect.errors import StorageUnavailableError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class LoopThread:
+    """An event loop that any thread may wait on, also one that runs another loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._process = os.getpid()
+        self._closers: list[Callable[[], Awaitable[object]]] = []
+        self._closed = False
+        #: Held while a call is handed over, so that no call comes after the end.
+        self._handing_over = threading.Lock()
+        #: Held while one caller closes; others wait for it.
+        self._closing = threading.Lock()
+        self._thread = threading.Thread(target=self._serve, name="recollect-sync", daemon=True)
+        self._thread.start()
+        _open.add(self)
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._until_stopped())
+
+    async def _until_stopped(self) -> None:
+        await self._stop.wait()
+
+    def call(self, function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run an asynchronous function on the loop, and wait for its result or raise its error.
+
+        A keyboard interrupt cancels this call and nothing else.
+        """
+
+        async def run() -> R:
+            return await function(*args, **kwargs)
+
+        self._refuse_own_thread()
+        if os.getpid() != self._process:
+            raise StorageUnavailableError("this was opened before a fork; open it again in this process")
+        with self._handing_over:
+            if self._closed:
+                raise StorageUnavailableError("this is closed")
+            future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError:
+            raise StorageUnavailableError("this was closed before the call ended") from None
+        finally:
+            future.cancel()
+
+    def close_first(self, closer: Callable[[], Awaitable[object]]) -> None:
+        """Have an asynchronous function run before the loop ends; the last one given runs first."""
+        self._closers.append(closer)
+
+    def close(self) -> None:
+        """Run what is to be closed first, cancel what still runs, and end the thread; again does nothing."""
+        if os.getpid() != self._process:
+            return
+        self._refuse_own_thread()
+        with self._closing:
+            if self._closed:
+                return
+            try:
+                while self._closers:
+                    self.call(self._closers.pop())
+            finally:
+                self._end()
+
+    def _end(self) -> None:
+        with self._handing_over:
+            self._closed = True
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        _open.discard(self)
+
+    def _refuse_own_thread(self) -> None:
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a blocking call on its own loop would wait for itself; await the asynchronous method")
+
+
+_open: set[LoopThread] = set()
+
+
+def _close_all() -> None:
+    for loop in list(_open):
+        loop.close()
+
+
+# At interpreter exit executors stop before `atexit` runs, and closing a store needs them: so close before they do.
+# What is registered last runs first, hence the import of concurrent.futures.thread above.
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # there is no public name for it

@@ -1,0 +1,24 @@
+"""What `Recollect` looks like to blocking callers; written by `python -m tests.support.blocking_signatures`."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from recollect.sync.signatures.chat import BlockingChat
+from recollect.sync.signatures.store import BlockingStore
+
+
+class BlockingRecollect(Protocol):
+    """Everything an application calls; made by `recollect.open`."""
+
+    store: BlockingStore
+    chat: BlockingChat
+
+    def close(self) -> None:
+        """Finish what was accepted, then release everything."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,166 @@
+"""One valid call of every store method, in a world where each of them has something to do."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any
+
+from recollect.domain.audit import AuditQuery
+from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery
+from recollect.domain.job import Claim, JobFailure, JobQuery
+from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryQuery, Source
+from recollect.domain.message import ToolCall
+from recollect.domain.note import NoteHistoryQuery
+from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.scope import Scope
+from recollect.domain.turn import Usage
+from recollect.ports.store import Store
+from recollect.testing.samples import (
+    after,
+    answer,
+    append,
+    batch,
+    claims,
+    conversation,
+    erasure,
+    job,
+    memory,
+    message,
+    note,
+    request,
+    start,
+    summary,
+    turn,
+)
+
+#: Arguments by method and parameter, without the scope.
+Calls = dict[str, dict[str, Any]]
+
+
+@cache
+def methods() -> dict[str, list[str]]:
+    """Return the parameters of every method of the port but `close`, by name."""
+    found = inspect.getmembers(Store, inspect.iscoroutinefunction)
+    return {name: list(inspect.signature(method).parameters)[1:] for name, method in found if name != "close"}
+
+
+async def call(store: Store, scope: object, name: str, arguments: dict[str, Any]) -> Any:
+    """Call a method by its name, with the scope if it takes one."""
+    scoped = {"scope": scope} if "scope" in methods()[name] else {}
+    return await getattr(store, name)(**scoped, **arguments)
+
+
+async def furnish(store: Store, scope: Scope) -> Calls:
+    """Give a user something of every kind, and return a valid call of each method on it."""
+    said = append("c1", "m1", message("m2", role="assistant"), jobs=(job("queued", kind="later", run_at=after(5)),))
+    await store.record_turn(scope, turn("t1", said))
+    await store.archive(scope, batch("b1", "c1", "m3", "m4", "m5"))
+    for conversation_id in ("to clear", "to erase"):
+        await store.append(scope, append(conversation_id, "m1", at=after(-9)))
+    for number, covered in enumerate((("m1", "m2"), ("m3",))):
+        await store.put_summary(scope, summary(f"s{number}", *covered))
+    await store.add_memories(scope, (memory("k1", sources=(Source("c1", "m1"),)), memory("k2")))
+    await store.change_memory(scope, "k1", MemoryChanges(at=after(1), importance=0.9))
+    for text in ("# Tea\ngreen", "# Coffee\nblack"):
+        await store.change_note(scope, note("append", text))
+    await store.begin_request(scope, start("open"))
+    await store.finish_request(scope, answer("answered"), after(1))
+    held = await _held_jobs(store, scope)
+    return _conversation_calls() | _knowledge_calls() | _job_calls(held) | _request_calls() | _erasure_calls()
+
+
+async def _held_jobs(store: Store, scope: Scope) -> dict[str, Claim]:
+    """Queue five jobs of a kind of the user's own, take them and let one die."""
+    kind = f"work of {scope.tenant} {scope.user}"
+    for name in ("done", "failing", "kept", "dead", "extracting"):
+        await store.enqueue_job(scope, job(name, kind=kind), after(0))
+    taken = await store.claim_jobs(claims(kinds=(kind,)))
+    held = {one.job.id: one.claim for one in taken}
+    await store.fail_job(scope, held["dead"], JobFailure(at=after(1), error="broken", retry_at=None))
+    return held
+
+
+def _conversation_calls() -> Calls:
+    tool = ToolCall(id="call", tool_name="weather", input={"city": "Lviv"}, output=[1])
+    reply = message("m6", role="assistant", tool_calls=(tool,), custom_payload={"k": 1}, metadata={"k": 1})
+    said = append("c1", reply, jobs=(job("j1", key="extract c1", conversation_id="c1", payload={"k": 1}),))
+    changes = ConversationChanges(at=after(2), title="New", is_pinned=True, metadata={"k": 1}, head_id="m5")
+    listed = ConversationQuery(after=ConversationCursor(after(99), "z"), archived=False, agent="assistant")
+    used = Usage(input_tokens=1, output_tokens=2)
+    return {
+        "create_conversation": {"new": conversation("c2", title="Trip", metadata={"k": 1})},
+        "current_conversation": {"new": conversation("c3")},
+        "get_conversation": {"conversation_id": "c1"},
+        "list_conversations": {"query": listed},
+        "change_conversation": {"conversation_id": "c1", "changes": changes},
+        "mark_inactive": {"idle_since": after(-1), "limit": 5},
+        "append": {"request": said},
+        "record_turn": {
+            "record": turn("t2", append("c1", "m7"), usage=used, memory_ids=("k1",), answer=answer("turn"))
+        },
+        "archive": {"batch": batch("b2", "c1", "m8")},
+        "get_message": {"conversation_id": "c1", "message_id": "m1"},
+        "list_messages": {"query": MessageQuery(conversation_id="c1", before="m3")},
+        "list_turns": {"conversation_id": "c1"},
+        "search_messages": {"query": SearchQuery(text="words", conversation_id="c1")},
+        "put_summary": {"new": summary("s2", "m4", metadata={"k": 1})},
+        "active_summaries": {"conversation_id": "c1"},
+        "expand_summary": {"conversation_id": "c1", "summary_id": "s0"},
+    }
+
+
+def _knowledge_calls() -> Calls:
+    learned = memory("k3", origin="user", quote="words", sources=(Source("c1", "m2"),), valid_from=after(0))
+    edit = MemoryEdit(memory_id="k1", changes=MemoryChanges(at=after(3), importance=0.7))
+    claim = Claim("extracting", "w1", 1)
+    extracted = Extraction(
+        conversation_id="c1", from_seq=0, to_seq=2, at=after(3), new=(memory("k4"),), edits=(edit,), claim=claim
+    )
+    changes = MemoryChanges(at=after(2), content="Other words", more_sources=(Source("c1", "m2"),))
+    return {
+        "add_memories": {"new": (learned,)},
+        "get_memory": {"memory_id": "k1"},
+        "list_memories": {"query": MemoryQuery(category=None, as_of=after(9))},
+        "change_memory": {"memory_id": "k1", "changes": changes},
+        "save_extraction": {"result": extracted},
+        "memory_history": {"memory_id": "k1"},
+        "get_note": {},
+        "change_note": {"change": note("replace_section_by_header", "none", section_header="Tea")},
+        "undo_note": {"at": after(5)},
+        "note_history": {"query": NoteHistoryQuery(before_version=3)},
+    }
+
+
+def _job_calls(held: dict[str, Claim]) -> Calls:
+    return {
+        "enqueue_job": {"new": job("j2", key="title c1", payload={"k": 1}), "at": after(1)},
+        "claim_jobs": {"request": claims("w2", kinds=("later",), now=after(6))},
+        "complete_job": {"claim": held["done"], "at": after(2)},
+        "fail_job": {"claim": held["failing"], "failure": JobFailure(at=after(2), error="down", retry_at=after(9))},
+        "heartbeat_job": {"claim": held["kept"], "lease_until": after(99)},
+        "get_job": {"job_id": "done"},
+        "list_jobs": {"query": JobQuery(state="queued", before_id="dead")},
+        "retry_job": {"job_id": "dead", "at": after(3)},
+    }
+
+
+def _request_calls() -> Calls:
+    return {
+        "begin_request": {"start": start("new")},
+        "finish_request": {"answer": answer("open"), "at": after(3)},
+        "abandon_request": {"request": request("new")},
+        "forget_requests": {"before": after(-1)},
+    }
+
+
+def _erasure_calls() -> Calls:
+    return {
+        "list_audit": {"query": AuditQuery(entity_id="k1")},
+        "list_damaged": {},
+        "clear_conversation": {"conversation_id": "to clear", "erasure": erasure("r1")},
+        "erase_message": {"conversation_id": "c1", "message_id": "m5", "erasure": erasure("r2")},
+        "erase_conversation": {"conversation_id": "to erase", "erasure": erasure("r3")},
+        "erase_memory": {"memory_id": "k2", "erasure": erasure("r4")},
+        "erase_user": {"erasure": erasure("r5")},
+    }

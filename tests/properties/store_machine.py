@@ -1,0 +1,379 @@
+"""Drive a store and its executable specification with the same operations, and compare what both do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.strategies import DataObject, SearchStrategy
+
+from recollect.domain.erasure import Erasure
+from recollect.domain.idempotency import RequestStart
+from recollect.domain.job import Claim, ClaimRequest, JobFailure, NewJob
+from recollect.domain.memory import Extraction, MemoryEdit, NewMemory, Source
+from recollect.domain.message import NewMessage
+from recollect.domain.note import NoteChange
+from recollect.domain.page import MessageQuery
+from recollect.domain.scope import Scope
+from recollect.domain.summary import NewSummary
+from recollect.domain.turn import Append, ArchiveBatch
+from recollect.errors import RecollectError
+from recollect.ports.store import Store
+from recollect.storage.inmemory import InMemoryStore
+from recollect.storage.inmemory.shelves import UserData
+from recollect.testing.clock import START
+from tests.properties import store_values as values
+from tests.properties.store_reads import everything, some_read
+
+T = TypeVar("T")
+
+Open = Callable[[], Awaitable[Store]]
+
+#: Two users of one tenant and one of the same name in another; most happens to the first.
+USERS = (*[("acme", "alice")] * 8, ("acme", "bob"), ("other", "alice"))
+
+JUNK: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "\0",
+    "\ud800",
+    "x" * 129,
+    b"c1",
+    (),
+    [],
+    {},
+    object(),
+    START.replace(tzinfo=None),
+)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Every write of the ports, on few ids, by a clock that also runs backwards."""
+
+    def __init__(self, open_store: Open, *, durable: bool) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.open_store = open_store
+        self.durable = durable
+        self.model = InMemoryStore()
+        self.store = self.run(open_store())
+        self.now = START
+        self.message_count = 0
+        self.claims: list[tuple[Scope, Claim]] = []
+        self.appended: list[Append] = []
+        self.agree = True
+
+    def run(self, work: Awaitable[T]) -> T:
+        return self.runner.get_loop().run_until_complete(work)
+
+    def both(self, method: str, *arguments: object) -> Any:
+        """Call the method of both stores, compare what came of it, and return the model's result, if any."""
+        expected, result = self.run(outcome(self.model, method, arguments))
+        found, _ = self.run(outcome(self.store, method, arguments))
+        if found != expected:
+            self.agree = False
+            raise AssertionError(f"{method}{arguments}\n  must give {expected!r}\n  but gave  {found!r}")
+        return result
+
+    def teardown(self) -> None:
+        try:
+            if self.agree:
+                for tenant, user in sorted(set(USERS)):
+                    everything(self.both, Scope(tenant, user))
+        finally:
+            self.run(self.store.close())
+            self.runner.close()
+
+    # What is drawn
+
+    def draw_append(self, data: DataObject) -> Append:
+        """Draw messages to add: mostly new ones, now and then some that were given before."""
+        new = [f"m{self.message_count + number}" for number in range(1, 5)]
+        drawn = data.draw(values.appends(self.now, new, self.known_messages()))
+        self.message_count += len(drawn.messages)
+        self.appended.append(drawn)
+        return drawn
+
+    def known_messages(self) -> list[str]:
+        """Return the ids of the newest messages that were ever given, and of one that never was."""
+        return ["m0", *(f"m{number}" for number in range(max(1, self.message_count - 12), self.message_count + 1))]
+
+    def draw_conversation(self, data: DataObject, scope: Scope) -> str:
+        return mostly(data, list(self.peek(scope).conversations), values.CONVERSATIONS)
+
+    def draw_memory(self, data: DataObject, scope: Scope) -> str:
+        return mostly(data, list(self.peek(scope).memories), values.MEMORIES)
+
+    def draw_erasure(self, data: DataObject) -> Erasure:
+        at = data.draw(values.times(self.now))
+        return Erasure(receipt_id=data.draw(values.words), at=at, memories=not data.draw(values.rarely))
+
+    def peek(self, scope: Scope) -> UserData:
+        """Look at what the model holds, to draw what exists."""
+        return self.model._reading(scope)
+
+    # Conversations and messages
+
+    @initialize(count=st.integers(1, 9))
+    def begin_with_something(self, count: int) -> None:
+        self.message_count = count
+        said = [
+            NewMessage(id=f"m{number}", role="user", content=values.WORDS[number], created_at=START)
+            for number in range(1, count + 1)
+        ]
+        begin = Append(conversation_id="c1", messages=tuple(said), at=START, create=True)
+        alice = Scope(*USERS[0])
+        self.both("append", alice, begin)
+        sources = (Source("c1", "m1"), Source("c1", "m2"))
+        learned = [
+            NewMemory(id=f"k{number}", content=f"fact {number}", at=START, origin="user", sources=sources[:number])
+            for number in (1, 2)
+        ]
+        self.both("add_memories", alice, (*learned, NewMemory(id="k3", content="by hand", at=START)))
+        self.both("enqueue_job", alice, NewJob(id="j1", kind="extract", run_at=START, conversation_id="c1"), START)
+        self.both("change_note", alice, NoteChange(operation="append", content="# Tea\ngreen", at=START))
+
+    @rule(data=st.data())
+    def say_more(self, data: DataObject) -> None:
+        self.append(data)
+
+    @rule(data=st.data())
+    def append(self, data: DataObject) -> None:
+        self.both("append", draw_scope(data), self.draw_append(data))
+
+    @rule(data=st.data())
+    def record_a_turn(self, data: DataObject) -> None:
+        self.both("record_turn", draw_scope(data), data.draw(values.turns(self.draw_append(data))))
+
+    @rule(data=st.data(), batch_id=values.words)
+    def archive_a_batch(self, data: DataObject, batch_id: str) -> None:
+        self.both("archive", draw_scope(data), ArchiveBatch(id=batch_id, append=self.draw_append(data)))
+
+    @rule(data=st.data(), start=st.integers(0, 2))
+    def archive_again(self, data: DataObject, start: int) -> None:
+        if self.appended:
+            first, second = data.draw(pick(self.appended)), data.draw(pick(self.appended))
+            overlap = (first.messages + second.messages)[start:] or first.messages
+            batch = ArchiveBatch(id="again", append=msgspec.structs.replace(first, messages=overlap))
+            self.both("archive", draw_scope(data), batch)
+
+    @rule(data=st.data(), method=st.sampled_from(("create_conversation", "current_conversation")))
+    def start_a_conversation(self, data: DataObject, method: str) -> None:
+        self.both(method, draw_scope(data), data.draw(values.new_conversations(self.now)))
+
+    @rule(data=st.data())
+    def change_a_conversation(self, data: DataObject) -> None:
+        scope = draw_scope(data)
+        changes = data.draw(values.conversation_changes(self.now, self.known_messages()))
+        self.both("change_conversation", scope, self.draw_conversation(data, scope), changes)
+
+    @rule(data=st.data(), limit=st.integers(1, 3))
+    def mark_inactive(self, data: DataObject, limit: int) -> None:
+        self.both("mark_inactive", draw_scope(data), data.draw(values.times(self.now)), limit)
+
+    # Summaries
+
+    @rule(data=st.data(), all_branches=values.rarely)
+    def summarise(self, data: DataObject, all_branches: bool) -> None:
+        scope = draw_scope(data)
+        conversation_id = self.draw_conversation(data, scope)
+        query = MessageQuery(conversation_id=conversation_id, all_branches=all_branches)
+        page = self.both("list_messages", scope, query)
+        ids = [message.id for message in page.messages] if page else []
+        covered = set().union(*(summary.message_ids for summary in page.summaries)) if page else set()
+        if data.draw(st.booleans()):
+            ids = [message_id for message_id in ids if message_id not in covered]
+        self._put_summary(data, scope, conversation_id, message_ids=draw_run(data, ids) or ("m1",))
+
+    @rule(data=st.data())
+    def fold(self, data: DataObject) -> None:
+        scope = draw_scope(data)
+        conversation_id = self.draw_conversation(data, scope)
+        active = self.both("active_summaries", scope, conversation_id) or ()
+        folds = draw_run(data, [summary.id for summary in active])
+        self._put_summary(data, scope, conversation_id, folds=folds or ("s1",))
+
+    def _put_summary(self, data: DataObject, scope: Scope, conversation_id: str, **covered: tuple[str, ...]) -> None:
+        new = NewSummary(
+            id=data.draw(values.summary_ids),
+            message_id="s",
+            conversation_id=conversation_id,
+            content=data.draw(values.words),
+            at=data.draw(values.times(self.now)),
+            generator="test",
+            delete_originals=data.draw(values.rarely),
+            metadata=data.draw(values.json_objects),
+            **covered,
+        )
+        self.both("put_summary", scope, new)
+
+    # Memories and notes
+
+    @rule(data=st.data())
+    def add_memories(self, data: DataObject) -> None:
+        drawn = values.memories(self.now, self.known_messages())
+        self.both("add_memories", draw_scope(data), tuple(data.draw(st.lists(drawn, min_size=1, max_size=3))))
+
+    @rule(data=st.data())
+    def change_a_memory(self, data: DataObject) -> None:
+        scope = draw_scope(data)
+        changes = data.draw(values.memory_changes(self.now, self.known_messages()))
+        self.both("change_memory", scope, self.draw_memory(data, scope), changes)
+
+    @rule(data=st.data(), last=st.integers(0, 3))
+    def save_an_extraction(self, data: DataObject, last: int) -> None:
+        scope, known = draw_scope(data), self.known_messages()
+        conversation_id = self.draw_conversation(data, scope)
+        conversation = self.both("get_conversation", scope, conversation_id)
+        first = conversation.extracted_seq if conversation and not data.draw(values.rarely) else 1
+        edited = self.draw_memory(data, scope)
+        edits = st.builds(MemoryEdit, memory_id=st.just(edited), changes=values.memory_changes(self.now, known))
+        is_claimed = bool(self.claims) and data.draw(values.rarely)
+        result = Extraction(
+            conversation_id=conversation_id,
+            from_seq=first,
+            to_seq=first + last,
+            at=data.draw(values.times(self.now)),
+            new=tuple(data.draw(st.lists(values.memories(self.now, known), max_size=2))),
+            edits=tuple(data.draw(st.lists(edits, max_size=1))) if data.draw(values.rarely) else (),
+            claim=data.draw(pick(self.claims))[1] if is_claimed else None,
+        )
+        self.both("save_extraction", scope, result)
+
+    @rule(data=st.data())
+    def change_a_note(self, data: DataObject) -> None:
+        self.both("change_note", draw_scope(data), data.draw(values.note_changes(self.now)))
+
+    @rule(data=st.data())
+    def undo_a_note(self, data: DataObject) -> None:
+        self.both("undo_note", draw_scope(data), data.draw(values.times(self.now)))
+
+    # Jobs and requests
+
+    @rule(data=st.data())
+    def enqueue_a_job(self, data: DataObject) -> None:
+        new, at = data.draw(values.jobs(self.now)), data.draw(values.times(self.now))
+        self.both("enqueue_job", draw_scope(data), new, at)
+
+    @rule(data=st.data(), limit=st.integers(1, 3), kinds=st.sampled_from(((), (), values.KINDS[:1])))
+    def claim_jobs(self, data: DataObject, limit: int, kinds: tuple[str, ...]) -> None:
+        worker, lease = data.draw(st.sampled_from(("w1", "w2"))), data.draw(values.periods)
+        now = data.draw(values.times(self.now))
+        taken = self.both("claim_jobs", ClaimRequest(worker=worker, now=now, lease=lease, kinds=kinds, limit=limit))
+        self.claims += [(one.scope, one.claim) for one in taken]
+
+    @rule(data=st.data(), method=st.sampled_from(("complete_job", "fail_job", "fail_job", "heartbeat_job")))
+    def end_or_keep_a_job(self, data: DataObject, method: str) -> None:
+        if self.claims:
+            at = data.draw(values.times(self.now))
+            retry_at = data.draw(st.none() | values.times(self.now))
+            failure = JobFailure(at=at, error=data.draw(values.words), retry_at=retry_at)
+            self.both(method, *data.draw(pick(self.claims)), failure if method == "fail_job" else at)
+
+    @rule(data=st.data())
+    def retry_a_job(self, data: DataObject) -> None:
+        scope = draw_scope(data)
+        dead = [job_id for job_id, queued in self.peek(scope).jobs.items() if queued.job.state == "dead"]
+        self.both("retry_job", scope, mostly(data, dead, values.JOBS), data.draw(values.times(self.now)))
+
+    @rule(data=st.data(), step=st.sampled_from(("begin", "begin", "begin", "finish", "finish", "abandon", "forget")))
+    def handle_a_request(self, data: DataObject, step: str) -> None:
+        scope, at = draw_scope(data), data.draw(values.times(self.now))
+        if step == "begin":
+            start = RequestStart(request=data.draw(values.request_keys), at=at, lease=data.draw(values.periods))
+            self.both("begin_request", scope, start)
+        elif step == "finish":
+            self.both("finish_request", scope, data.draw(values.answers), at)
+        elif step == "abandon":
+            self.both("abandon_request", scope, data.draw(values.request_keys))
+        else:
+            self.both("forget_requests", scope, at)
+
+    # Erasing
+
+    @rule(data=st.data())
+    def erase_a_message(self, data: DataObject) -> None:
+        scope = draw_scope(data)
+        unsure = [("c1", message_id) for message_id in self.known_messages()]
+        place = mostly(data, list(self.peek(scope).messages), unsure)
+        self.both("erase_message", scope, *place, self.draw_erasure(data))
+
+    @rule(
+        data=st.data(), what=st.sampled_from((*["memory"] * 4, *["clear"] * 4, "conversation", "conversation", "user"))
+    )
+    def erase_more(self, data: DataObject, what: str) -> None:
+        scope, erasure = draw_scope(data), self.draw_erasure(data)
+        if what == "memory":
+            self.both("erase_memory", scope, self.draw_memory(data, scope), erasure)
+        elif what == "clear":
+            self.both("clear_conversation", scope, self.draw_conversation(data, scope), erasure)
+        elif what == "conversation":
+            self.both("erase_conversation", scope, self.draw_conversation(data, scope), erasure)
+        else:
+            self.both("erase_user", scope, erasure)
+
+    # Everything else
+
+    @rule(data=st.data(), is_junk=values.rarely)
+    def read(self, data: DataObject, is_junk: bool) -> None:
+        method, query = data.draw(some_read(self.now, self.known_messages()))
+        arguments: list[object] = [draw_scope(data), *query]
+        if is_junk:
+            arguments[data.draw(st.integers(0, len(arguments) - 1))] = data.draw(st.sampled_from(JUNK))
+        self.both(method, *arguments)
+
+    @rule(seconds=st.integers(-7_200, 7_200))
+    def move_the_clock(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @rule()
+    def close_and_open_again(self) -> None:
+        if self.durable:
+            self.run(self.store.close())
+            self.store = self.run(self.open_store())
+
+
+async def outcome(store: Store, method: str, arguments: tuple[object, ...]) -> tuple[bytes | str, Any]:
+    """Call the method and return what came of it: the result as JSON or the name of the error, and the result."""
+    try:
+        result = await getattr(store, method)(*arguments)
+    except RecollectError as error:
+        return type(error).__name__, None
+    shown = msgspec.to_builtins(result)
+    if method == "list_audit":
+        for entry in shown:
+            del entry["id"]
+    return msgspec.json.encode(shown, order="deterministic"), result
+
+
+def draw_scope(data: DataObject) -> Scope:
+    tenant, user = data.draw(st.sampled_from(USERS))
+    return Scope(tenant, user, data.draw(values.agents))
+
+
+def draw_run(data: DataObject, ids: Sequence[str]) -> tuple[str, ...]:
+    """Draw neighbours; now and then not all of them."""
+    if not ids:
+        return ()
+    first = data.draw(st.integers(0, len(ids) - 1))
+    run = tuple(ids[first : first + data.draw(st.integers(1, 4))])
+    return run[::2] if data.draw(values.rarely) else run
+
+
+def mostly(data: DataObject, known: Sequence[T], unsure: Sequence[T]) -> T:
+    """Draw something that exists, or now and then something that may not."""
+    return data.draw(st.sampled_from(known if known and not data.draw(values.rarely) else unsure))
+
+
+def pick(items: Sequence[T]) -> SearchStrategy[T]:
+    """Draw one of the items, the last more often than the others."""
+    return st.sampled_from([*items, *[items[-1]] * 3])

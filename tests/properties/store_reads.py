@@ -1,0 +1,169 @@
+"""Read a store in every way it can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from recollect.domain.audit import AuditQuery
+from recollect.domain.conversation import ConversationCursor, ConversationQuery
+from recollect.domain.job import JOB_STATES, JobQuery
+from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryQuery
+from recollect.domain.note import NoteHistoryQuery
+from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.scope import Scope
+from tests.properties import store_values as values
+
+#: Calls a method of both stores and returns the result, or None if both raise.
+Both = Callable[..., Any]
+
+limits = st.integers(1, 4)
+
+
+def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple[str, tuple[object, ...]]]:
+    """Draw a method that reads, and its arguments without the scope."""
+    return st.one_of(
+        read("list_messages", message_queries(message_ids)),
+        read("list_messages", message_queries(message_ids)),
+        read("list_conversations", conversation_queries(now)),
+        read("search_messages", search_queries),
+        read("list_memories", memory_queries(now)),
+        read("list_jobs", job_queries),
+        read("get_conversation", values.conversation_ids),
+        read("get_message", values.conversation_ids, st.sampled_from(message_ids)),
+        read("get_memory", values.memory_ids),
+        read("memory_history", values.memory_ids),
+        read("get_job", values.job_ids),
+        read("expand_summary", values.conversation_ids, values.summary_ids),
+        read("list_turns", values.conversation_ids),
+        read("note_history", st.builds(NoteHistoryQuery, limit=limits, before_version=values.versions)),
+    )
+
+
+def read(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[tuple[str, tuple[object, ...]]]:
+    return st.tuples(st.just(method), st.tuples(*arguments))
+
+
+@st.composite
+def message_queries(draw: DrawFn, message_ids: Sequence[str]) -> MessageQuery:
+    """Draw a page at an end, before a message or after one."""
+    side = draw(st.sampled_from((None, "before", "after")))
+    place: dict[str, Any] = {side: draw(st.sampled_from(message_ids))} if side else {}
+    conversation_id, limit = draw(values.conversation_ids), draw(limits)
+    return MessageQuery(conversation_id=conversation_id, limit=limit, all_branches=draw(values.rarely), **place)
+
+
+def conversation_queries(now: datetime) -> SearchStrategy[ConversationQuery]:
+    cursors = st.builds(ConversationCursor, values.times(now), values.conversation_ids)
+    return st.builds(
+        ConversationQuery,
+        limit=limits,
+        after=st.none() | cursors,
+        archived=values.maybe((True, False)),
+        agent=values.maybe(values.AGENTS),
+    )
+
+
+search_queries = st.builds(
+    SearchQuery, text=values.texts, limit=limits, conversation_id=values.maybe(values.CONVERSATIONS)
+)
+job_queries = st.builds(
+    JobQuery,
+    limit=limits,
+    state=values.maybe(JOB_STATES),
+    conversation_id=values.maybe(values.CONVERSATIONS),
+    before_id=values.maybe(values.JOBS),
+)
+
+
+def memory_queries(now: datetime) -> SearchStrategy[MemoryQuery]:
+    return st.builds(
+        MemoryQuery,
+        limit=limits,
+        before_id=values.maybe(values.MEMORIES),
+        memory_type=values.maybe(MEMORY_TYPES),
+        category=values.maybe(values.WORDS),
+        origin=values.maybe(ORIGINS),
+        trust=st.sampled_from((None, "active", *TRUSTS)),
+        pinned=values.maybe((True, False)),
+        archived=st.sampled_from((None, False, True)),
+        conversation_id=values.maybe(values.CONVERSATIONS),
+        as_of=st.none() | values.times(now),
+    )
+
+
+def everything(both: Both, scope: Scope) -> None:
+    """Read all of a user's data, each list in pages, each single thing by its id."""
+    for conversation in _conversations(both, scope):
+        _conversation(both, scope, conversation.id)
+    for word in values.WORDS:
+        both("search_messages", scope, SearchQuery(text=word, limit=100))
+    for trust in TRUSTS:
+        _memories(both, scope, MemoryQuery(limit=2, trust=trust, archived=None))  # type: ignore[arg-type]
+    for memory_id in values.MEMORIES:
+        both("get_memory", scope, memory_id)
+        both("memory_history", scope, memory_id)
+    for agent in values.AGENTS:
+        its_own = msgspec.structs.replace(scope, agent=agent)
+        both("get_note", its_own)
+        both("note_history", its_own, NoteHistoryQuery(limit=100))
+    for job in both("list_jobs", scope, JobQuery(limit=100)):
+        both("get_job", scope, job.id)
+    both("list_audit", scope, AuditQuery(limit=1_000))
+    both("list_damaged", scope)
+
+
+def _conversations(both: Both, scope: Scope) -> list[Any]:
+    found: list[Any] = []
+    page = both("list_conversations", scope, ConversationQuery(limit=2))
+    while page.next is not None:
+        found += page.items
+        page = both("list_conversations", scope, ConversationQuery(limit=2, after=page.next))
+    found += page.items
+    assert len({conversation.id for conversation in found}) == len(found)
+    return found
+
+
+def _conversation(both: Both, scope: Scope, conversation_id: str) -> None:
+    conversation = both("get_conversation", scope, conversation_id)
+    stored = both("list_messages", scope, MessageQuery(conversation_id=conversation_id, limit=100, all_branches=True))
+    assert conversation.message_count == len(stored.messages)
+    for all_branches in (False, True):
+        query = MessageQuery(conversation_id=conversation_id, limit=100, all_branches=all_branches)
+        whole = [message.id for message in both("list_messages", scope, query).messages]
+        assert _backwards(both, scope, conversation_id, all_branches) == whole
+        for message_id in whole:
+            both("list_messages", scope, MessageQuery(conversation_id=conversation_id, limit=2, after=message_id))
+            both("get_message", scope, conversation_id, message_id)
+    both("list_turns", scope, conversation_id)
+    both("active_summaries", scope, conversation_id)
+    for summary_id in values.SUMMARIES:
+        both("expand_summary", scope, conversation_id, summary_id)
+
+
+def _backwards(both: Both, scope: Scope, conversation_id: str, all_branches: bool) -> list[str]:
+    """Read from the newest message to the oldest, and return the ids in order."""
+    ids: list[str] = []
+    before: str | None = None
+    more = True
+    while more:
+        page = both(
+            "list_messages",
+            scope,
+            MessageQuery(conversation_id=conversation_id, limit=2, before=before, all_branches=all_branches),
+        )
+        ids = [message.id for message in page.messages] + ids
+        more, before = page.more, ids[0] if ids else None
+    return ids
+
+
+def _memories(both: Both, scope: Scope, query: MemoryQuery) -> None:
+    page = both("list_memories", scope, query)
+    while page.next is not None:
+        following = MemoryQuery(limit=query.limit, trust=query.trust, archived=None, before_id=page.next)
+        page = both("list_memories", scope, following)
