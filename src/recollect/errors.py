@@ -183,6 +183,11 @@ class CorruptRecordError(StorageError):
 
     code = "corrupt_record"
 
+    def __init__(self, kind: str, record_id: str = "") -> None:
+        super().__init__(f"{kind} {record_id!r} does not match its checksum")
+        self.kind = kind
+        self.record_id = record_id
+
 
 class CacheError(RecollectError):
     """The cache failed; it never leaves the service layer."""

@@ -78,8 +78,8 @@ def migrated_postgres(shared_postgres: PostgresAddress) -> Iterator[Connection]:
 @pytest.fixture(scope="session")
 def emptying(migrated_postgres: Connection) -> str:
     """Return the statements that empty every table that a migration leaves empty."""
-    listed = migrated_postgres.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-    tables = [sql.Identifier(name) for (name,) in listed]
+    ours = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname !~ '^(pg_|information_schema)'"
+    tables = [sql.Identifier(*names) for names in migrated_postgres.execute(ours).fetchall()]
     empty = [
         table
         for table in tables

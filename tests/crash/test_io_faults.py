@@ -146,9 +146,7 @@ async def test_a_fault_at_any_operation_is_a_clean_error_and_the_store_heals(
 @pytest.mark.spec("R4")
 @ONCE_OR_FOREVER
 @ANY_KIND
-async def test_a_fault_while_a_file_is_created_leaves_a_file_that_can_be_opened(
-    kind: FaultKind, *, once: bool
-) -> None:
+async def test_a_fault_while_a_file_is_created_leaves_a_file_that_can_be_opened(kind: FaultKind, *, once: bool) -> None:
     for at in numbers(1):
         with SimulatedDisk() as disk:
             run = Run(disk)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.migration.databases import Database, SqliteDatabase
+from tests.migration.databases import Database, PostgresDatabase, SqliteDatabase
 
 
 @pytest.fixture
@@ -13,7 +13,13 @@ def sqlite(tmp_path: Path) -> SqliteDatabase:
     return SqliteDatabase(tmp_path / "recollect.db")
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture
+def postgres(postgres_url: str) -> PostgresDatabase:
+    """Give an empty Postgres database."""
+    return PostgresDatabase(postgres_url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest) -> Database:
     """Give a database of each kind that holds nothing yet."""
     given: Database = request.getfixturevalue(request.param)

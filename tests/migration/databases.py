@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import apsw
+import psycopg
 
 from recollect.domain.memory import MemoryChanges, Source
 from recollect.domain.message import NewMessage
 from recollect.ports.store import Store
 from recollect.storage.maintenance import Maintenance
+from recollect.storage.postgres import PostgresDriver
+from recollect.storage.postgres_maintenance import PostgresMaintenance
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.sqlite_maintenance import SqliteMaintenance
 from recollect.storage.store import SqlStore
@@ -37,6 +40,9 @@ class Database(Protocol):
     def store(self) -> Any:
         """Open the store for a block of code."""
 
+    def execute(self, sql: str) -> list[Any]:
+        """Do to the database what nobody should."""
+
     def rows(self) -> Rows:
         """Read every row of every table of data, in order."""
 
@@ -58,21 +64,78 @@ class SqliteDatabase:
     @asynccontextmanager
     async def store(self) -> AsyncIterator[Store]:
         opened = SqlStore(await SqliteDriver.open(self.path))
-        yield opened
-        await opened.close()
+        try:
+            yield opened
+        finally:
+            await opened.close()
 
     def content(self) -> bytes:
         return self.path.read_bytes()
+
+    def execute(self, sql: str) -> list[Any]:
+        """Do to the file what nobody should."""
+        connection = apsw.Connection(str(self.path))
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
 
     def rows(self) -> Rows:
         return sqlite_rows(self.path)
 
     def schema(self) -> list[Any]:
-        connection = apsw.Connection(str(self.path))
+        return self.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name")
+
+
+class PostgresDatabase:
+    kind = "postgres"
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    @property
+    def maintenance(self) -> Maintenance:
+        return PostgresMaintenance(self.url)
+
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[Store]:
+        opened = SqlStore(await PostgresDriver.open(self.url))
         try:
-            return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name").fetchall()
+            yield opened
         finally:
-            connection.close()
+            await opened.close()
+
+    def execute(self, sql: str) -> list[Any]:
+        """Do to the database what nobody should."""
+        return self._results([sql])[0]
+
+    def _results(self, queries: Sequence[str]) -> list[list[Any]]:
+        with psycopg.connect(self.url, options="-c search_path=recollect") as connection:
+            cursors = [connection.execute(query.encode()) for query in queries]
+            return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+    def rows(self) -> Rows:
+        names = [name for (name,) in self.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'")]
+        wanted = [name for name in names if not name.startswith("message_terms") and name not in VOLATILE]
+        found = self._results([f"SELECT * FROM {name}" for name in wanted])
+        return {name: sorted(rows, key=repr) for name, rows in zip(wanted, found, strict=True)}
+
+    def schema(self) -> list[Any]:
+        return self._results(POSTGRES_SCHEMA)
+
+
+POSTGRES_SCHEMA = (
+    """SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default,
+        identity_generation FROM information_schema.columns WHERE table_schema = 'recollect' ORDER BY 1, 2""",
+    "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'recollect' ORDER BY 1, 2",
+    """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+        WHERE connamespace = to_regnamespace('recollect') ORDER BY 1, 2""",
+    "SELECT tablename, policyname, roles::text, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2",
+    """SELECT relname, relrowsecurity, relforcerowsecurity, relacl::text, pg_get_userbyid(relowner) FROM pg_class
+        WHERE relnamespace = to_regnamespace('recollect') ORDER BY 1""",
+    """SELECT proname, pg_get_functiondef(oid), proacl::text, pg_get_userbyid(proowner) FROM pg_proc
+        WHERE pronamespace = to_regnamespace('recollect') ORDER BY 1""",
+)
 
 
 def sqlite_rows(path: Path) -> Rows:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from hypothesis.strategies import DataObject, SearchStrategy
+from hypothesis.strategies import DataObject
 
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import RequestStart
 from recollect.domain.job import Claim, ClaimRequest, JobFailure, NewJob
-from recollect.domain.memory import Extraction, MemoryEdit, NewMemory, Source
+from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, NewMemory, Source
 from recollect.domain.message import NewMessage
 from recollect.domain.note import NoteChange
 from recollect.domain.page import MessageQuery
@@ -28,14 +28,11 @@ from recollect.storage.inmemory import InMemoryStore
 from recollect.storage.inmemory.shelves import UserData
 from recollect.testing.clock import START
 from tests.properties import store_values as values
-from tests.properties.store_reads import everything, some_read
+from tests.properties.store_reads import everything, retry_requests, some_read
+from tests.properties.store_values import USERS, draw_run, mostly, pick
 
 T = TypeVar("T")
-
 Open = Callable[[], Awaitable[Store]]
-
-#: Two users of one tenant and one of the same name in another; most happens to the first.
-USERS = (*[("acme", "alice")] * 8, ("acme", "bob"), ("other", "alice"))
 
 JUNK: tuple[object, ...] = (
     None,
@@ -59,11 +56,13 @@ JUNK: tuple[object, ...] = (
 class StoreMachine(RuleBasedStateMachine):
     """Every write of the ports, on few ids, by a clock that also runs backwards."""
 
-    def __init__(self, open_store: Open, *, durable: bool) -> None:
+    def __init__(self, open_store: Open, *, durable: bool, place: str = "") -> None:
+        """Begin with an empty store, or, in a database that others used before, with tenants named by the place."""
         super().__init__()
         self.runner = asyncio.Runner()
         self.open_store = open_store
         self.durable = durable
+        self.users = [(f"{place}{tenant}", user) for tenant, user in USERS]
         self.model = InMemoryStore()
         self.store = self.run(open_store())
         self.now = START
@@ -87,13 +86,20 @@ class StoreMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if self.agree:
-                for tenant, user in sorted(set(USERS)):
-                    everything(self.both, Scope(tenant, user))
+                for user in sorted(set(self.users)):
+                    everything(self.both, Scope(*user))
+                    retry_requests(self.both, Scope(*user))
+                self.both("claim_jobs", ClaimRequest(worker="w", now=self.now, lease=timedelta(0), limit=100))
         finally:
+            for user in sorted(set(self.users)):
+                self.run(self.store.erase_user(Scope(*user), Erasure(receipt_id="end", at=self.now)))
             self.run(self.store.close())
             self.runner.close()
 
     # What is drawn
+
+    def draw_scope(self, data: DataObject) -> Scope:
+        return Scope(*data.draw(st.sampled_from(self.users)), data.draw(values.agents))
 
     def draw_append(self, data: DataObject) -> Append:
         """Draw messages to add: mostly new ones, now and then some that were given before."""
@@ -131,11 +137,13 @@ class StoreMachine(RuleBasedStateMachine):
             for number in range(1, count + 1)
         ]
         begin = Append(conversation_id="c1", messages=tuple(said), at=START, create=True)
-        alice = Scope(*USERS[0])
+        alice = Scope(*self.users[0])
         self.both("append", alice, begin)
         sources = (Source("c1", "m1"), Source("c1", "m2"))
         learned = [
-            NewMemory(id=f"k{number}", content=f"fact {number}", at=START, origin="user", sources=sources[:number])
+            NewMemory(
+                id=f"k{number}", content=values.STATEMENTS[number], at=START, origin="user", sources=sources[:number]
+            )
             for number in (1, 2)
         ]
         self.both("add_memories", alice, (*learned, NewMemory(id="k3", content="by hand", at=START)))
@@ -148,15 +156,15 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def append(self, data: DataObject) -> None:
-        self.both("append", draw_scope(data), self.draw_append(data))
+        self.both("append", self.draw_scope(data), self.draw_append(data))
 
     @rule(data=st.data())
     def record_a_turn(self, data: DataObject) -> None:
-        self.both("record_turn", draw_scope(data), data.draw(values.turns(self.draw_append(data))))
+        self.both("record_turn", self.draw_scope(data), data.draw(values.turns(self.draw_append(data))))
 
     @rule(data=st.data(), batch_id=values.words)
     def archive_a_batch(self, data: DataObject, batch_id: str) -> None:
-        self.both("archive", draw_scope(data), ArchiveBatch(id=batch_id, append=self.draw_append(data)))
+        self.both("archive", self.draw_scope(data), ArchiveBatch(id=batch_id, append=self.draw_append(data)))
 
     @rule(data=st.data(), start=st.integers(0, 2))
     def archive_again(self, data: DataObject, start: int) -> None:
@@ -164,47 +172,53 @@ class StoreMachine(RuleBasedStateMachine):
             first, second = data.draw(pick(self.appended)), data.draw(pick(self.appended))
             overlap = (first.messages + second.messages)[start:] or first.messages
             batch = ArchiveBatch(id="again", append=msgspec.structs.replace(first, messages=overlap))
-            self.both("archive", draw_scope(data), batch)
+            self.both("archive", self.draw_scope(data), batch)
 
     @rule(data=st.data(), method=st.sampled_from(("create_conversation", "current_conversation")))
     def start_a_conversation(self, data: DataObject, method: str) -> None:
-        self.both(method, draw_scope(data), data.draw(values.new_conversations(self.now)))
+        self.both(method, self.draw_scope(data), data.draw(values.new_conversations(self.now)))
 
     @rule(data=st.data())
     def change_a_conversation(self, data: DataObject) -> None:
-        scope = draw_scope(data)
+        scope = self.draw_scope(data)
         changes = data.draw(values.conversation_changes(self.now, self.known_messages()))
         self.both("change_conversation", scope, self.draw_conversation(data, scope), changes)
 
     @rule(data=st.data(), limit=st.integers(1, 3))
     def mark_inactive(self, data: DataObject, limit: int) -> None:
-        self.both("mark_inactive", draw_scope(data), data.draw(values.times(self.now)), limit)
+        self.both("mark_inactive", self.draw_scope(data), data.draw(values.times(self.now)), limit)
 
     # Summaries
 
-    @rule(data=st.data(), all_branches=values.rarely)
-    def summarise(self, data: DataObject, all_branches: bool) -> None:
-        scope = draw_scope(data)
+    @rule(data=st.data(), all_branches=values.rarely, runs=st.integers(1, 3))
+    def summarise(self, data: DataObject, all_branches: bool, runs: int) -> None:
+        scope = self.draw_scope(data)
         conversation_id = self.draw_conversation(data, scope)
-        query = MessageQuery(conversation_id=conversation_id, all_branches=all_branches)
-        page = self.both("list_messages", scope, query)
+        page = self.both(
+            "list_messages", scope, MessageQuery(conversation_id=conversation_id, all_branches=all_branches)
+        )
         ids = [message.id for message in page.messages] if page else []
-        covered = set().union(*(summary.message_ids for summary in page.summaries)) if page else set()
         if data.draw(st.booleans()):
+            covered = {i for summary in self.peek(scope).summaries.values() for i in summary.message_ids}
             ids = [message_id for message_id in ids if message_id not in covered]
-        self._put_summary(data, scope, conversation_id, message_ids=draw_run(data, ids) or ("m1",))
+        for _ in range(runs):
+            run = draw_run(data, ids) or ("m1",)
+            self._put_summary(data, scope, conversation_id, message_ids=run)
+            ids = ids[ids.index(run[-1]) + 1 :] if run[-1] in ids else []
 
-    @rule(data=st.data())
-    def fold(self, data: DataObject) -> None:
-        scope = draw_scope(data)
+    @rule(data=st.data(), count=st.integers(1, 4))
+    def fold(self, data: DataObject, count: int) -> None:
+        scope = self.draw_scope(data)
         conversation_id = self.draw_conversation(data, scope)
         active = self.both("active_summaries", scope, conversation_id) or ()
-        folds = draw_run(data, [summary.id for summary in active])
+        start = data.draw(st.integers(0, 1))
+        folds = tuple(summary.id for summary in active[start : start + count])
         self._put_summary(data, scope, conversation_id, folds=folds or ("s1",))
 
     def _put_summary(self, data: DataObject, scope: Scope, conversation_id: str, **covered: tuple[str, ...]) -> None:
-        new = NewSummary(
-            id=data.draw(values.summary_ids),
+        new = [one for one in values.SUMMARIES if (conversation_id, one) not in self.peek(scope).summaries][:1]
+        summary = NewSummary(
+            id=data.draw(st.sampled_from([*new * 5, *values.SUMMARIES])),
             message_id="s",
             conversation_id=conversation_id,
             content=data.draw(values.words),
@@ -214,24 +228,34 @@ class StoreMachine(RuleBasedStateMachine):
             metadata=data.draw(values.json_objects),
             **covered,
         )
-        self.both("put_summary", scope, new)
+        self.both("put_summary", scope, summary)
 
     # Memories and notes
 
     @rule(data=st.data())
     def add_memories(self, data: DataObject) -> None:
         drawn = values.memories(self.now, self.known_messages())
-        self.both("add_memories", draw_scope(data), tuple(data.draw(st.lists(drawn, min_size=1, max_size=3))))
+        self.both("add_memories", self.draw_scope(data), tuple(data.draw(st.lists(drawn, min_size=1, max_size=3))))
 
     @rule(data=st.data())
     def change_a_memory(self, data: DataObject) -> None:
-        scope = draw_scope(data)
+        scope = self.draw_scope(data)
         changes = data.draw(values.memory_changes(self.now, self.known_messages()))
         self.both("change_memory", scope, self.draw_memory(data, scope), changes)
 
+    @rule(data=st.data(), supersede=st.booleans())
+    def replace_or_delete_a_memory(self, data: DataObject, supersede: bool) -> None:
+        scope, at = self.draw_scope(data), data.draw(values.times(self.now))
+        memory_id, other = self.draw_memory(data, scope), self.draw_memory(data, scope)
+        if supersede:
+            ended = MemoryChanges(at=at, superseded_by=other, valid_to=data.draw(st.none() | st.just(at)))
+            self.both("change_memory", scope, memory_id, ended)
+        else:
+            self.both("change_memory", scope, memory_id, MemoryChanges(at=at, deleted_at=at))
+
     @rule(data=st.data(), last=st.integers(0, 3))
     def save_an_extraction(self, data: DataObject, last: int) -> None:
-        scope, known = draw_scope(data), self.known_messages()
+        scope, known = self.draw_scope(data), self.known_messages()
         conversation_id = self.draw_conversation(data, scope)
         conversation = self.both("get_conversation", scope, conversation_id)
         first = conversation.extracted_seq if conversation and not data.draw(values.rarely) else 1
@@ -251,18 +275,18 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def change_a_note(self, data: DataObject) -> None:
-        self.both("change_note", draw_scope(data), data.draw(values.note_changes(self.now)))
+        self.both("change_note", self.draw_scope(data), data.draw(values.note_changes(self.now)))
 
     @rule(data=st.data())
     def undo_a_note(self, data: DataObject) -> None:
-        self.both("undo_note", draw_scope(data), data.draw(values.times(self.now)))
+        self.both("undo_note", self.draw_scope(data), data.draw(values.times(self.now)))
 
     # Jobs and requests
 
     @rule(data=st.data())
     def enqueue_a_job(self, data: DataObject) -> None:
         new, at = data.draw(values.jobs(self.now)), data.draw(values.times(self.now))
-        self.both("enqueue_job", draw_scope(data), new, at)
+        self.both("enqueue_job", self.draw_scope(data), new, at)
 
     @rule(data=st.data(), limit=st.integers(1, 3), kinds=st.sampled_from(((), (), values.KINDS[:1])))
     def claim_jobs(self, data: DataObject, limit: int, kinds: tuple[str, ...]) -> None:
@@ -281,13 +305,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def retry_a_job(self, data: DataObject) -> None:
-        scope = draw_scope(data)
+        scope = self.draw_scope(data)
         dead = [job_id for job_id, queued in self.peek(scope).jobs.items() if queued.job.state == "dead"]
         self.both("retry_job", scope, mostly(data, dead, values.JOBS), data.draw(values.times(self.now)))
 
     @rule(data=st.data(), step=st.sampled_from(("begin", "begin", "begin", "finish", "finish", "abandon", "forget")))
     def handle_a_request(self, data: DataObject, step: str) -> None:
-        scope, at = draw_scope(data), data.draw(values.times(self.now))
+        scope, at = self.draw_scope(data), data.draw(values.times(self.now))
         if step == "begin":
             start = RequestStart(request=data.draw(values.request_keys), at=at, lease=data.draw(values.periods))
             self.both("begin_request", scope, start)
@@ -302,7 +326,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def erase_a_message(self, data: DataObject) -> None:
-        scope = draw_scope(data)
+        scope = self.draw_scope(data)
         unsure = [("c1", message_id) for message_id in self.known_messages()]
         place = mostly(data, list(self.peek(scope).messages), unsure)
         self.both("erase_message", scope, *place, self.draw_erasure(data))
@@ -311,7 +335,7 @@ class StoreMachine(RuleBasedStateMachine):
         data=st.data(), what=st.sampled_from((*["memory"] * 4, *["clear"] * 4, "conversation", "conversation", "user"))
     )
     def erase_more(self, data: DataObject, what: str) -> None:
-        scope, erasure = draw_scope(data), self.draw_erasure(data)
+        scope, erasure = self.draw_scope(data), self.draw_erasure(data)
         if what == "memory":
             self.both("erase_memory", scope, self.draw_memory(data, scope), erasure)
         elif what == "clear":
@@ -326,10 +350,15 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=st.data(), is_junk=values.rarely)
     def read(self, data: DataObject, is_junk: bool) -> None:
         method, query = data.draw(some_read(self.now, self.known_messages()))
-        arguments: list[object] = [draw_scope(data), *query]
+        arguments: list[object] = [self.draw_scope(data), *query]
         if is_junk:
             arguments[data.draw(st.integers(0, len(arguments) - 1))] = data.draw(st.sampled_from(JUNK))
         self.both(method, *arguments)
+
+    @rule(data=st.data(), really=values.rarely)
+    def read_everything(self, data: DataObject, really: bool) -> None:
+        if really:
+            everything(self.both, self.draw_scope(data))
 
     @rule(seconds=st.integers(-7_200, 7_200))
     def move_the_clock(self, seconds: int) -> None:
@@ -353,27 +382,3 @@ async def outcome(store: Store, method: str, arguments: tuple[object, ...]) -> t
         for entry in shown:
             del entry["id"]
     return msgspec.json.encode(shown, order="deterministic"), result
-
-
-def draw_scope(data: DataObject) -> Scope:
-    tenant, user = data.draw(st.sampled_from(USERS))
-    return Scope(tenant, user, data.draw(values.agents))
-
-
-def draw_run(data: DataObject, ids: Sequence[str]) -> tuple[str, ...]:
-    """Draw neighbours; now and then not all of them."""
-    if not ids:
-        return ()
-    first = data.draw(st.integers(0, len(ids) - 1))
-    run = tuple(ids[first : first + data.draw(st.integers(1, 4))])
-    return run[::2] if data.draw(values.rarely) else run
-
-
-def mostly(data: DataObject, known: Sequence[T], unsure: Sequence[T]) -> T:
-    """Draw something that exists, or now and then something that may not."""
-    return data.draw(st.sampled_from(known if known and not data.draw(values.rarely) else unsure))
-
-
-def pick(items: Sequence[T]) -> SearchStrategy[T]:
-    """Draw one of the items, the last more often than the others."""
-    return st.sampled_from([*items, *[items[-1]] * 3])

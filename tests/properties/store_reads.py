@@ -12,11 +12,13 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationCursor, ConversationQuery
+from recollect.domain.idempotency import RequestKey, RequestStart
 from recollect.domain.job import JOB_STATES, JobQuery
 from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryQuery
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
+from recollect.testing.clock import START
 from tests.properties import store_values as values
 
 #: Calls a method of both stores and returns the result, or None if both raise.
@@ -106,8 +108,7 @@ def everything(both: Both, scope: Scope) -> None:
     for trust in TRUSTS:
         _memories(both, scope, MemoryQuery(limit=2, trust=trust, archived=None))  # type: ignore[arg-type]
     for memory_id in values.MEMORIES:
-        both("get_memory", scope, memory_id)
-        both("memory_history", scope, memory_id)
+        _memory(both, scope, memory_id)
     for agent in values.AGENTS:
         its_own = msgspec.structs.replace(scope, agent=agent)
         both("get_note", its_own)
@@ -160,6 +161,21 @@ def _backwards(both: Both, scope: Scope, conversation_id: str, all_branches: boo
         ids = [message.id for message in page.messages] + ids
         more, before = page.more, ids[0] if ids else None
     return ids
+
+
+def _memory(both: Both, scope: Scope, memory_id: str) -> None:
+    both("memory_history", scope, memory_id)
+    memory = both("get_memory", scope, memory_id)
+    if memory is not None:
+        for time in {memory.created_at, memory.valid_from, memory.valid_to} - {None}:
+            both("list_memories", scope, MemoryQuery(as_of=time))
+
+
+def retry_requests(both: Both, scope: Scope) -> None:
+    """Begin every request again, which tells what is kept of it."""
+    for key in values.REQUESTS:
+        for digest in ("d1", "d2"):
+            both("begin_request", scope, RequestStart(request=RequestKey(key=key, digest=digest), at=START))
 
 
 def _memories(both: Both, scope: Scope, query: MemoryQuery) -> None:

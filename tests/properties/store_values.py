@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
+from hypothesis.strategies import DataObject, DrawFn, SearchStrategy
 from msgspec import UNSET
 
 from recollect.domain.conversation import ConversationChanges, NewConversation
@@ -22,11 +22,15 @@ from recollect.domain.message import STATUSES, NewMessage, ToolCall, WrittenRole
 from recollect.domain.note import OPERATIONS, NoteChange
 from recollect.domain.turn import MODES, Append, TurnRecord, Usage
 
+T = TypeVar("T")
+
 WORDS = (
     *("tea", "Tea!", "coffee", "user_id", "C", "C++", "-5", "5.", "naïve", "naive", "Straße", "x" * 70),
     *("喝茶", "茶", "咖啡很好喝", "お茶", "שלום", "שָׁלוֹם", "مرحبا", "กินข้าว", "हिन्दी", "हिन्द", "한국어", "🍕", "…"),
 )
 TEXTS = (*WORDS, "tea or coffee", "no Tea.", "我喜欢喝茶 and C++", "user id -5", "naïve 🍕 هل", "お茶が好き", "  5 ")
+STATEMENTS = ("Likes tea", "likes tea.", "Likes C", "Likes C++", "喜欢茶", "喜欢茶。", "हिन्दी", "हिन्द", "Likes 🍕")
+REQUESTS = ("r1", "r2")
 JSON: tuple[Any, ...] = (
     *(None, True, 0, -1, 2**63 - 1, -(2**63), 0.5, -0.0, 1e308, 5e-324, "", "茶", [], {}, [None, 1.0], (1, "a")),
     *({"k": {"": [1, {"x": None}]}}, {"b": 1, "a": 2.0}, [[], {}, ""], {"茶": "🍕"}),
@@ -38,6 +42,8 @@ OBJECTS: tuple[dict[str, Any], ...] = (
 SHARES = (0, 0.0, 0.25, 1, 1.0)
 VERSIONS = (None, None, None, None, 1, 2, 3)
 KINDS = ("extract", "summarise")
+#: Two users of one tenant and one of the same name in another; most happens to the first.
+USERS = (*[("acme", "alice")] * 8, ("acme", "bob"), ("other", "alice"))
 AGENTS = ("assistant", "coach")
 CONVERSATIONS = ("c1", "c2", "c3", "c4")
 SUMMARIES = tuple(f"s{number}" for number in range(1, 9))
@@ -155,7 +161,7 @@ def appends(now: datetime, new: Sequence[str], old: Sequence[str]) -> SearchStra
     )
 
 
-request_keys = st.builds(RequestKey, key=st.sampled_from(("r1", "r2")), digest=st.sampled_from(("d1", "d1", "d2")))
+request_keys = st.builds(RequestKey, key=st.sampled_from(REQUESTS), digest=st.sampled_from(("d1", "d1", "d2")))
 answers = st.builds(Answer, request=request_keys, status=st.integers(200, 299), body=st.sampled_from((b"", b"{}\xff")))
 
 
@@ -187,7 +193,7 @@ def memories(draw: DrawFn, now: datetime, ids: Sequence[str]) -> NewMemory:
         valid = [None, *sorted((draw(times(now)), draw(times(now))))][draw(st.integers(0, 1)) :][:2]
     return NewMemory(
         id=draw(memory_ids),
-        content=draw(texts),
+        content=draw(st.sampled_from(STATEMENTS)),
         at=draw(times(now)),
         memory_type=draw(some(MEMORY_TYPES)),
         category=draw(maybe(WORDS)),
@@ -205,7 +211,7 @@ def memories(draw: DrawFn, now: datetime, ids: Sequence[str]) -> NewMemory:
 
 
 CHANGED: dict[str, Sequence[Any]] = {
-    "content": TEXTS,
+    "content": STATEMENTS,
     "memory_type": MEMORY_TYPES,
     "category": (None, *WORDS),
     "importance": SHARES,
@@ -245,3 +251,22 @@ def note_changes(now: datetime) -> SearchStrategy[NoteChange]:
         expected_version=versions,
         conversation_id=maybe(CONVERSATIONS),
     )
+
+
+def draw_run(data: DataObject, ids: Sequence[str]) -> tuple[str, ...]:
+    """Draw neighbours; now and then not all of them."""
+    if not ids:
+        return ()
+    first = data.draw(st.integers(0, len(ids) - 1))
+    run = tuple(ids[first : first + data.draw(st.integers(1, 4))])
+    return run[::2] if data.draw(rarely) else run
+
+
+def mostly(data: DataObject, known: Sequence[T], unsure: Sequence[T]) -> T:
+    """Draw something that exists, or now and then something that may not."""
+    return data.draw(st.sampled_from(known if known and not data.draw(rarely) else unsure))
+
+
+def pick(items: Sequence[T]) -> SearchStrategy[T]:
+    """Draw one of the items, the last more often than the others."""
+    return st.sampled_from([*items, *[items[-1]] * 3])

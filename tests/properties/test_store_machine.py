@@ -3,47 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count as numbers
 from pathlib import Path
-from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from recollect.ports.store import Store
+from recollect.storage.postgres import PostgresDriver, PostgresOptions
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
-from tests.properties.store_machine import Open, StoreMachine
+from tests.properties.store_machine import StoreMachine
 
 Count = Callable[[int, int], int]
 
 
-def drive(open_store: Callable[[], Open], count: Count, *, durable: bool) -> None:
-    """Run the machine on many stores; each example opens one of its own."""
+def drive(machine: Callable[[], StoreMachine], examples: int) -> None:
     run_state_machine_as_test(
-        lambda: StoreMachine(open_store(), durable=durable),  # type: ignore[arg-type]  # any factory will do
+        machine,  # type: ignore[arg-type]  # any factory will do
         settings=settings(
-            max_examples=count(60, 3_000),
-            stateful_step_count=count(50, 100),
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
+            max_examples=examples, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 
 
 def test_sqlite_in_a_file_does_what_the_model_does(tmp_path: Path, count: Count) -> None:
-    def open_store() -> Open:
-        path = tmp_path / f"{uuid4().hex}.db"
+    files = (tmp_path / f"{number}.db" for number in numbers())
+
+    def machine() -> StoreMachine:
+        path = next(files)
 
         async def opened() -> Store:
             return SqlStore(await SqliteDriver.open(path))
 
-        return opened
+        return StoreMachine(opened, durable=True)
 
-    drive(open_store, count, durable=True)
+    drive(machine, count(100, 10_000))
 
 
 def test_sqlite_in_memory_does_what_the_model_does(count: Count) -> None:
     async def opened() -> Store:
         return SqlStore(await SqliteDriver.open(":memory:"))
 
-    drive(lambda: opened, count, durable=False)
+    drive(lambda: StoreMachine(opened, durable=False), count(100, 10_000))
+
+
+# The threads of the connection pool draw random pauses of their own while Hypothesis draws.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
+def test_postgres_does_what_the_model_does(postgres_url: str, count: Count) -> None:
+    places = (f"{number}-" for number in numbers())
+
+    async def opened() -> Store:
+        return SqlStore(await PostgresDriver.open(postgres_url, PostgresOptions(pool_max=2)))
+
+    drive(lambda: StoreMachine(opened, durable=True, place=next(places)), count(50, 5_000))

@@ -84,9 +84,7 @@ class Client:
             NewJob(id=self._new("j"), kind=self.name, run_at=self._now, conversation_id=conversation)
             for _ in range(jobs)
         )
-        return Append(
-            conversation_id=conversation, messages=tuple(messages), at=self._now, jobs=made, create=True
-        )
+        return Append(conversation_id=conversation, messages=tuple(messages), at=self._now, jobs=made, create=True)
 
     def _stored(self, request: Append) -> None:
         self._messages.setdefault(request.conversation_id, []).extend(message.id for message in request.messages)
@@ -152,9 +150,7 @@ class Client:
         await self._store.change_note(self.scope, NoteChange(operation="append", at=self._now, content=self._text()))
 
     async def _claim(self) -> None:
-        request = ClaimRequest(
-            worker=self.name, now=self._now, lease=timedelta(minutes=5), kinds=(self.name,), limit=2
-        )
+        request = ClaimRequest(worker=self.name, now=self._now, lease=timedelta(minutes=5), kinds=(self.name,), limit=2)
         self._claims += [claimed.claim for claimed in await self._store.claim_jobs(request)]
 
     async def _complete(self) -> None:
@@ -164,9 +160,7 @@ class Client:
         return None
 
     async def _begin(self) -> None:
-        await self._store.finish_request(
-            self.scope, Answer(request=self._key(), status=201, body=b"made"), self._now
-        )
+        await self._store.finish_request(self.scope, Answer(request=self._key(), status=201, body=b"made"), self._now)
 
     def _key(self) -> RequestKey:
         return RequestKey(key=self._new("q"), digest="d")

@@ -118,9 +118,7 @@ def reads(store: Store, scope: Scope) -> dict[str, Callable[[], Awaitable[Any]]]
     return found
 
 
-def _conversation_reads(
-    store: Store, scope: Scope, conversation: str
-) -> dict[str, Callable[[], Awaitable[Any]]]:
+def _conversation_reads(store: Store, scope: Scope, conversation: str) -> dict[str, Callable[[], Awaitable[Any]]]:
     return {
         f"{conversation} itself": lambda: store.get_conversation(scope, conversation),
         f"{conversation} messages": lambda: store.list_messages(scope, MessageQuery(conversation_id=conversation)),

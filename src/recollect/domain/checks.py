@@ -145,7 +145,7 @@ def check_count(
     if isinstance(value, bool) or not isinstance(value, int):
         raise error(f"{what} must be a whole number, not {type(value).__name__}")
     if not at_least <= value <= at_most:
-        raise error(f"{what} must be from {at_least} to {at_most}, not {value}")
+        raise error(f"{what} must be from {at_least} to {at_most}")
     return value
 
 
@@ -218,7 +218,8 @@ def _check_json_part(value: object, what: str, depth: int, error: Error) -> None
 
 
 def _check_number(value: float, what: str, error: Error) -> None:
-    if not math.isfinite(value):
+    if isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            raise error(f"{what} holds a whole number beyond 64 bits; send it as text")
+    elif not math.isfinite(value):
         raise error(f"{what} holds NaN or infinity, which JSON does not have")
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise error(f"{what} holds a whole number beyond 64 bits; send it as text")

@@ -150,7 +150,7 @@ _SPACE = re.compile(r"\s+")
 
 def title_from(text: str) -> str | None:
     """Make a title from the first words of a message, or None if it has none."""
-    words = _SPACE.sub(" ", text[: AUTO_TITLE * 4]).strip()
+    words = _SPACE.sub(" ", text.lstrip()[: AUTO_TITLE * 4]).strip()
     if len(words) <= AUTO_TITLE:
         return words or None
     cut = words[: AUTO_TITLE - 1]

@@ -32,8 +32,10 @@ NoteOperation = Literal[
 OPERATIONS: tuple[str, ...] = get_args(NoteOperation)
 MAX_NOTE = 200_000
 
-_HEADER = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
-_FENCE = re.compile(r"^ {0,3}(```|~~~)")
+#: A closing run of hashes stands apart, so `# C#` is about C#.
+_HEADER = re.compile(r"^(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class NoteChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,17 +156,32 @@ def _with_section(text: str, start: int, end: int, content: str) -> str:
 
 def _section(text: str, header: str) -> tuple[int, int]:
     """Find the first section with this header: up to the next header of the same or a higher level."""
-    wanted = header.strip().lstrip("#").strip().casefold()
-    start, level, position, fenced = -1, 0, 0, False
-    for line in text.splitlines(keepends=True):
-        if _FENCE.match(line):
-            fenced = not fenced
-        found = None if fenced else _HEADER.match(line)
+    wanted = _title(f"# {header.strip().lstrip('#')}")
+    start, level, position, fence = -1, 0, 0, ""
+    for line in _LINE.findall(text):
+        fence = _fence_after(line, fence)
+        found = None if fence else _HEADER.match(line)
         if found and start >= 0 and len(found[1]) <= level:
             return start, position
-        if found and start < 0 and found[2].casefold() == wanted:
+        if found and start < 0 and _title(line) == wanted:
             start, level = position, len(found[1])
         position += len(line)
     if start < 0:
         raise InvalidNoteOperationError("the note has no section with this header; read it to see its headers")
     return start, position
+
+
+def _title(line: str) -> str | None:
+    """Return the title of a header line as it is compared, or None if it is no header."""
+    found = _HEADER.match(line)
+    return None if found is None else found[2].casefold()
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """Return what fences the code that follows the line, if anything; only its own kind ends a fence."""
+    found = _FENCE.match(line)
+    if found is None:
+        return fence
+    if not fence:
+        return found[1]
+    return "" if found[1].startswith(fence) and not found[2].strip() else fence

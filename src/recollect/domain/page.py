@@ -42,6 +42,8 @@ class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
     more: bool
     #: Ids of messages in this page whose stored record no longer matches its checksum.
     corrupt: tuple[str, ...] = ()
+    #: Ids of summaries of this page that were damaged likewise.
+    corrupt_summaries: tuple[str, ...] = ()
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):

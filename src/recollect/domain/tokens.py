@@ -98,8 +98,9 @@ _SMALL_WORDS: Final = """
     ya yang yo zijn zu zum zur
 """
 
-_COMMON: Final = frozenset(f"{_ENGLISH_WORDS} {_SMALL_WORDS}".split())
-_COMMON_ASCII: Final = frozenset(word.encode() for word in _COMMON)
+#: Words that say little about what a text is about.
+COMMON_WORDS: Final = frozenset(f"{_ENGLISH_WORDS} {_SMALL_WORDS}".split())
+_COMMON_ASCII: Final = frozenset(word.encode() for word in COMMON_WORDS)
 
 # What letters cost, fitted to the largest count of the vocabularies named above.
 # Rare words among common ones are mostly single tokens; words of another language, or of none, are cut in pieces.
@@ -226,7 +227,7 @@ def _latin_words(text: str) -> float:
     if long := _LONG_ASCII.findall(text):
         return _latin_words(_LONG_ASCII.sub(" ", text)) + _ascii_words(" ".join(long).encode())
     words = _LATIN_WORD.findall(text.lower())
-    rare = [word for word in words if word not in _COMMON]
+    rare = [word for word in words if word not in COMMON_WORDS]
     return _price(len(words), len(rare), len("".join(rare)))
 
 

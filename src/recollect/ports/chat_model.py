@@ -177,7 +177,7 @@ class ChatModel(Protocol):
     A stream is any number of `TextDelta`, then any number of `ToolCallRequest`, at most one `UsageReport`,
     and `Finished`, exactly once and last.
     Text and tool input are valid Unicode without NUL: what is not is replaced by U+FFFD.
-    A reply of more characters than a message may have is cut there and finishes with `length`.
+    A reply longer than a message may be, or than its tokens can make it, is cut there and finishes with `length`.
     A tool call comes whole or not at all: its input is parsed, ids are unique in the reply, a repeated call comes once;
     one that the output limit cut is left out, and the reason is `length`.
     With `json_schema` the text is what the model wrote: it may be fenced, cut, prose, or of another schema.

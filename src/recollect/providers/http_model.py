@@ -17,7 +17,7 @@ import msgspec
 
 from recollect.domain.checks import MAX_CONTENT
 from recollect.errors import ProviderError, ProviderOutputError, ProviderRejectedError, ProviderUnavailableError
-from recollect.ports.chat_model import ChatModel, ModelCounters, ModelEvent, ModelRequest, ModelState
+from recollect.ports.chat_model import ChatModel, Finished, ModelCounters, ModelEvent, ModelRequest, ModelState
 from recollect.ports.clock import Clock
 from recollect.providers.assembly import Assembly
 from recollect.providers.dialect import Dialect
@@ -27,6 +27,8 @@ from recollect.providers.waiting import backoff, retry_after
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
+#: The most characters per token, on the average of a reply; one that has more ignores the limit it was given.
+_TOKEN_CHARACTERS = 64
 #: How long a server that said why the model stopped may take to end the stream.
 _END_GRACE = 2.0
 #: How long to wait for the last bytes of a reply, so that its connection can be used again.
@@ -56,14 +58,12 @@ class HttpChatModel(ChatModel):
         transport: Transport,
         limits: Limits = Limits(),  # noqa: B008  # frozen
         chances: Chances = Chances(),  # noqa: B008  # frozen
-        max_characters: int = MAX_CONTENT,
     ) -> None:
         self._name = name
         self._dialect = dialect
         self._transport = transport
         self._limits = limits
         self._chances = chances
-        self._max_characters = max_characters
         self._state = ModelState()
 
     @property
@@ -94,12 +94,13 @@ class HttpChatModel(ChatModel):
         attempt = 0
         try:
             while True:
-                assembly = Assembly(self._max_characters)
+                assembly = Assembly(min(MAX_CONTENT, _TOKEN_CHARACTERS * request.max_output_tokens))
                 try:
                     async with aclosing(self._attempt(request, assembly, until)) as events:
                         async for event in events:
+                            if isinstance(event, Finished):
+                                self._state = msgspec.structs.replace(self._state, retry_at=None)
                             yield event
-                    self._state = msgspec.structs.replace(self._state, retry_at=None)
                     return
                 except (AttemptFailedError, RefusedError) as exc:
                     problem = exc

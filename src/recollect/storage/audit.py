@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from recollect.domain.audit import AuditEntry, AuditQuery
 from recollect.domain.scope import Scope
-from recollect.errors import InvalidCursorError
-from recollect.storage.driver import Transaction
+from recollect.errors import CorruptRecordError, InvalidCursorError
+from recollect.storage.damage import Sound, sound
+from recollect.storage.driver import Row, Transaction
 from recollect.storage.jobs import LAST
 from recollect.storage.rows import instant, json_object, json_text, micros, scoped
 
@@ -22,7 +22,7 @@ def note(tx: Transaction, scope: Scope, action: str, entity: tuple[str, str], at
         "insert_audit",
         **scoped(scope),
         agent=scope.agent,
-        id=_entry_id(at, action, entity, detail),
+        id=_entry_id(micros(at), scope.agent, action, entity, json_text(detail)),
         at=micros(at),
         action=action,
         kind=kind,
@@ -31,13 +31,22 @@ def note(tx: Transaction, scope: Scope, action: str, entity: tuple[str, str], at
     )
 
 
-def _entry_id(at: datetime, action: str, entity: tuple[str, str], detail: Mapping[str, Any]) -> str:
-    """Return an id that follows from the entry, since the store has neither clock nor chance of its own."""
-    said = f"{micros(at)} {action} {entity} {json_text(detail)}"
+def _entry_id(at: int, agent: str, action: str, entity: tuple[str, str], detail: str | None) -> str:
+    """Return an id that follows from the entry: the store has no chance of its own, and it guards the entry."""
+    said = f"{at} {agent} {action} {entity} {detail}"
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
-def page(tx: Transaction, scope: Scope, query: AuditQuery) -> tuple[AuditEntry, ...]:
+def _entry_from(row: Row) -> AuditEntry:
+    i, at, agent, action, kind, entity, detail = row
+    if i != _entry_id(at, agent, action, (kind, entity), detail):
+        raise CorruptRecordError("audit entry", i)
+    return AuditEntry(
+        id=i, at=instant(at), agent=agent, action=action, kind=kind, entity_id=entity, detail=json_object(detail)
+    )
+
+
+def page(tx: Transaction, scope: Scope, query: AuditQuery) -> Sound[AuditEntry]:
     """List the trail, newest first."""
     before = LAST
     if query.before_id is not None:
@@ -46,9 +55,4 @@ def page(tx: Transaction, scope: Scope, query: AuditQuery) -> tuple[AuditEntry, 
             raise InvalidCursorError("this page position is not known; start from the first page")
         before = row[0]
     found = tx.all("page_audit", **scoped(scope), before=before, entity_id=query.entity_id, limit=query.limit)
-    return tuple(
-        AuditEntry(
-            id=i, at=instant(at), agent=agent, action=action, kind=kind, entity_id=entity, detail=json_object(detail)
-        )
-        for i, at, agent, action, kind, entity, detail in found
-    )
+    return sound(_entry_from, found)

@@ -22,7 +22,7 @@ from recollect.storage import verify_sqlite
 from recollect.storage.maintenance import BackupReport, Manifest, TableDigest
 from recollect.storage.migrations.sqlite import status as schema_status
 from recollect.storage.sqlite_connection import our_errors
-from recollect.storage.sqlite_reading import COMPANIONS, beside, count_rows, open_file, salted, snapshot
+from recollect.storage.sqlite_reading import COMPANIONS, SqliteSnapshot, beside, count_rows, open_file, snapshot
 from recollect.storage.verify import SEALED, Damage, Progress, Verifier
 
 #: Pages copied between two looks at the progress.
@@ -39,16 +39,12 @@ def back_up(database: Path, file: Path, *, force: bool, progress: Progress) -> B
     if file.exists() and database.exists() and file.samefile(database):
         raise StorageError(f"{file} is the database itself; give the backup another name")
     refuse_existing(file, force=force)
-    partial = beside(file, ".partial")
-    with _written_alone(partial, file), our_errors():
+    with written_alone(file) as partial, our_errors():
         copy(database, partial, progress)
         manifest = _seal(partial, progress)
         blame = f"{database} is damaged, so no backup of it was made; run `recollect db check`"
         damage = verified(partial, manifest, progress, blame)
-        sync(partial)
-        refuse_existing(file, force=force)
-        partial.replace(file)
-        sync(file.parent)
+        publish(partial, file, force=force)
     return BackupReport(file=str(file), size=file.stat().st_size, manifest=manifest, damage=damage)
 
 
@@ -61,8 +57,9 @@ def refuse_existing(file: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def _written_alone(partial: Path, file: Path) -> Iterator[None]:
-    """Create the unfinished file for this process alone, readable by nobody else, and remove it on failure."""
+def written_alone(file: Path) -> Iterator[Path]:
+    """Give the unfinished file, empty, for this process alone and readable by nobody else; it does not stay."""
+    partial = beside(file, ".partial")
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
@@ -74,12 +71,20 @@ def _written_alone(partial: Path, file: Path) -> Iterator[None]:
             raise StorageError(f"another backup to {file} is being written; wait for it to end")
         os.ftruncate(descriptor, 0)
         try:
-            yield
+            yield partial
         finally:
             for leftover in (partial, *(beside(partial, suffix) for suffix in COMPANIONS)):
                 leftover.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+def publish(partial: Path, file: Path, *, force: bool) -> None:
+    """Give a finished file its name, durably."""
+    sync(partial)
+    refuse_existing(file, force=force)
+    partial.replace(file)
+    sync(file.parent)
 
 
 def copy(database: Path, to: Path, progress: Progress) -> None:
@@ -202,7 +207,7 @@ def verified(file: Path, manifest: Manifest, progress: Progress, blame: str) -> 
                 raise StorageError(f"{blame} ({found[0].problem})")
             if schema_status(connection).is_ready:
                 totals = count_rows(connection, (*SEALED, "memory_sources"))
-                return tuple(Verifier(salted(connection), totals, progress).damage())
+                return tuple(Verifier(SqliteSnapshot(connection), totals, progress).damage())
         finally:
             connection.close(True)
     except _UNREADABLE as exc:

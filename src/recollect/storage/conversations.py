@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 
@@ -39,6 +40,7 @@ from recollect.errors import (
     StaleVersionError,
 )
 from recollect.storage import jobs, requests, rows
+from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, micros, scoped
 from recollect.storage.tombstones import buried
@@ -225,11 +227,11 @@ def _erased_ids(tx: Transaction, scope: Scope, stored: StoredConversation, reque
     return frozenset(gone)
 
 
-def turns(tx: Transaction, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
+def turns(tx: Transaction, scope: Scope, conversation_id: str) -> Sound[Turn]:
     """Return the turns of a conversation, oldest first."""
     stored = find(tx, scope, conversation_id)
     found = tx.all("list_turns", **scoped(scope), conversation=stored.number)
-    return tuple(rows.turn_from(scope, conversation_id, row) for row in found)
+    return sound(partial(rows.turn_from, scope, conversation_id), found)
 
 
 def mark_inactive(tx: Transaction, scope: Scope, before: int, limit: int) -> tuple[str, ...]:

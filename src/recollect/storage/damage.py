@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from recollect.domain.scope import Scope
-from recollect.errors import StorageError
+from recollect.errors import CorruptRecordError, StorageError
 from recollect.ports.erasure import Damaged
-from recollect.storage.driver import Driver, Transaction
+from recollect.storage.driver import Driver, Row, Transaction
 from recollect.storage.rows import instant, micros, scoped
 
+T = TypeVar("T")
+#: What is sound of some records, and the ids of those that are not.
+Sound = tuple[tuple[T, ...], tuple[str, ...]]
+
 _log = logging.getLogger(__name__)
+
+
+def sound(read: Callable[[Row], T], found: Iterable[Row]) -> Sound[T]:
+    """Read rows, and set those aside that were damaged."""
+    whole: list[T] = []
+    corrupt: list[str] = []
+    for row in found:
+        try:
+            whole.append(read(row))
+        except CorruptRecordError as exc:
+            corrupt.append(exc.record_id)
+    return tuple(whole), tuple(corrupt)
 
 
 async def report(driver: Driver, scope: Scope, kind: str, ids: tuple[str, ...]) -> None:

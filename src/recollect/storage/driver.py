@@ -42,8 +42,8 @@ class Transaction(Protocol):
     def index(self, scope: Scope, number: int, content: str) -> None:
         """Make the message with this number findable by its terms."""
 
-    def unindex(self, scope: Scope, number: int, content: str) -> None:
-        """Remove every trace of the message from the index."""
+    def unindex(self, scope: Scope, number: int, content: str | None) -> None:
+        """Remove every trace of the message from the index; None is content that was damaged since."""
 
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Return the numbers of the scope's messages that hold a term, with how many of the terms each holds."""

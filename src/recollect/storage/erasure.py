@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -17,12 +18,13 @@ from recollect.domain.erasure import (
     message_tombstone,
 )
 from recollect.domain.forgetting import lasting_title, without_sources
-from recollect.domain.memory import Source
+from recollect.domain.memory import Memory, Source
 from recollect.domain.scope import Scope
-from recollect.errors import ConversationNotFoundError, MemoryNotFoundError, MessageNotFoundError
+from recollect.errors import ConversationNotFoundError, CorruptRecordError, MemoryNotFoundError, MessageNotFoundError
 from recollect.storage import audit, jobs, memories, rows, summaries
-from recollect.storage.conversations import find, lock, save
-from recollect.storage.driver import Transaction
+from recollect.storage.conversations import MISSING, lock, save
+from recollect.storage.damage import sound
+from recollect.storage.driver import Row, Transaction
 from recollect.storage.knowledge_rows import job_from, memory_from
 from recollect.storage.rows import StoredConversation, scoped
 from recollect.storage.tombstones import bury
@@ -35,9 +37,10 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
     row = tx.one("message_to_erase", **here, id=message_id)
     if row is None:
         raise MessageNotFoundError("there is no message with this id in the conversation")
-    number, seq, parent_id, turn_id, content = row
-    tx.unindex(scope, number, content)
+    number, seq, _, parent_id, turn_id, *_ = row
+    tx.unindex(scope, number, rows.intact_content(scope, conversation_id, row[1:]))
     tx.run("delete_message", **here, id=message_id)
+    tx.run("delete_quarantine", **scoped(scope), kind="message", id=message_id)
     bury(tx, scope, message_tombstone(tx.salt, conversation_id, message_id), erasure.at)
     _adopt_children(tx, scope, stored, message_id, parent_id)
     gone = _derived(tx, scope, stored, message_id, erasure)
@@ -59,8 +62,9 @@ def _adopt_children(
     tx: Transaction, scope: Scope, stored: StoredConversation, message_id: str, parent_id: str | None
 ) -> None:
     here = {**scoped(scope), "conversation": stored.number}
-    for row in tx.all("children", **here, id=message_id):
-        child = rows.message_from(scope, stored.value.id, row)
+    found = tx.all("children", **here, id=message_id)
+    # A child that was damaged stays as it is, for it to be found.
+    for child in sound(partial(rows.message_from, scope, stored.value.id), found)[0]:
         moved = rows.message_values(scope, stored.number, msgspec.structs.replace(child, parent_id=parent_id))
         tx.run("move_message", **here, id=child.id, parent_id=parent_id, checksum=moved["checksum"])
 
@@ -88,10 +92,10 @@ def _forget(
         row = tx.one("lock_memory", **scoped(scope), id=memory_id)
         if row is None:
             continue
-        memory = memory_from(scope, row)
-        left = without_sources(memory, gone, conversation_id)
-        if left is None:
-            erased = erased.plus(_erase_memory(tx, scope, memory_id, memory.content, at))
+        memory = _intact_memory(scope, row)
+        left = None if memory is None else without_sources(memory, gone, conversation_id)
+        if memory is None or left is None:
+            erased = erased.plus(_erase_memory(tx, scope, memory_id, row[4], at))
         elif left is not memory:
             for source in set(memory.sources) - set(left.sources):
                 _drop_source(tx, scope, memory_id, source)
@@ -99,6 +103,14 @@ def _forget(
             versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
             erased = erased.plus(Erased(memory_versions=versions))
     return erased
+
+
+def _intact_memory(scope: Scope, row: Row) -> Memory | None:
+    """Return the memory, or None if it was damaged: what bears it out cannot be known then."""
+    try:
+        return memory_from(scope, row)
+    except CorruptRecordError:
+        return None
 
 
 def _drop_source(tx: Transaction, scope: Scope, memory_id: str, source: Source) -> None:
@@ -113,11 +125,14 @@ def _drop_source(tx: Transaction, scope: Scope, memory_id: str, source: Source) 
 
 def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: str, at: datetime) -> Erased:
     row = tx.one("find_memory", **scoped(scope), id=memory_id)
-    sources = [] if row is None or row[-2] is None else msgspec.json.decode(row[-2])
-    for conversation_id, message_id in sources:
-        _drop_source(tx, scope, memory_id, Source(conversation_id, message_id))
-    for superseded in tx.all("memories_superseded_by", **scoped(scope), id=memory_id):
-        old = memory_from(scope, superseded)
+    memory = None if row is None else _intact_memory(scope, row)
+    if memory is None:
+        tx.run("delete_sources", **scoped(scope), memory_id=memory_id)
+    else:
+        for source in memory.sources:
+            _drop_source(tx, scope, memory_id, source)
+    superseded = tx.all("memories_superseded_by", **scoped(scope), id=memory_id)
+    for old in sound(partial(memory_from, scope), superseded)[0]:
         memories.store(tx, scope, msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or at))
     versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
     tx.run("delete_memory", **scoped(scope), id=memory_id)
@@ -129,23 +144,32 @@ def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: str, a
 def _uncover(tx: Transaction, scope: Scope, stored: StoredConversation, seq: int, message_id: str) -> int:
     """Erase every summary of this message and bring back the others that were folded into them."""
     here = {**scoped(scope), "conversation": stored.number}
-    around = [rows.summary_from(scope, stored.value.id, row) for row in tx.all("covering_summaries", **here, seq=seq)]
-    gone: set[str] = set()
+    around, damaged = sound(
+        partial(rows.summary_from, scope, stored.value.id), tx.all("covering_summaries", **here, seq=seq)
+    )
+    # What a damaged summary stands for cannot be known, so it may quote the message.
+    gone = set(damaged)
+    for summary_id in damaged:
+        tx.run("delete_summary", **here, id=summary_id)
     for summary in reversed(around):
         if message_id in summary.message_ids or gone.intersection(summary.folds):
             gone.add(summary.id)
             tx.run("delete_summary", **here, id=summary.id)
-            for row in tx.all("find_summaries", **here, ids=tx.ids(summary.folds)):
-                summaries.refold(tx, scope, stored, rows.summary_from(scope, stored.value.id, row), None)
+            folded = tx.all("find_summaries", **here, ids=tx.ids(summary.folds))
+            for child in sound(partial(rows.summary_from, scope, stored.value.id), folded)[0]:
+                summaries.refold(tx, scope, stored, child, None)
     return len(gone)
 
 
 def _quiet_jobs(tx: Transaction, scope: Scope, conversation_id: str) -> None:
     """Remove what failed jobs quote of the conversation."""
-    for row in tx.all("conversation_jobs", **scoped(scope), conversation_id=conversation_id):
-        job = job_from(scope, row)
+    found = tx.all("conversation_jobs", **scoped(scope), conversation_id=conversation_id)
+    whole, damaged = sound(partial(job_from, scope), found)
+    for job in whole:
         if job.error is not None:
             jobs.store(tx, scope, msgspec.structs.replace(job, error="erased"))
+    for job_id in damaged:
+        tx.run("quiet_damaged_job", **scoped(scope), id=job_id)
 
 
 def _erase_answers(tx: Transaction, scope: Scope) -> int:
@@ -155,7 +179,7 @@ def _erase_answers(tx: Transaction, scope: Scope) -> int:
 def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
     """Empty a conversation and start it again; its messages cannot be stored again."""
     stored = lock(tx, scope, conversation_id)
-    erased = _empty(tx, scope, stored, erasure)
+    erased = _empty(tx, scope, stored.number, conversation_id, erasure)
     if not msgspec.structs.replace(erased, requests=0).any():
         raise ConversationNotFoundError("the conversation has nothing to clear")
     value = stored.value
@@ -175,20 +199,22 @@ def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure)
     return _receipt(tx, scope, erasure, "clear", conversation_id, erased)
 
 
-def _empty(tx: Transaction, scope: Scope, stored: StoredConversation, erasure: Erasure) -> Erased:
-    here = {**scoped(scope), "conversation": stored.number}
-    for number, message_id, content in _all_messages(tx, scope, stored):
-        tx.unindex(scope, number, content)
-        bury(tx, scope, message_tombstone(tx.salt, stored.value.id, message_id), erasure.at)
+def _empty(tx: Transaction, scope: Scope, number: int, conversation_id: str, erasure: Erasure) -> Erased:
+    here = {**scoped(scope), "conversation": number}
+    messages = tx.all("messages_to_erase", **here)
+    for row in messages:
+        tx.unindex(scope, row[0], rows.intact_content(scope, conversation_id, row[1:]))
+        bury(tx, scope, message_tombstone(tx.salt, conversation_id, row[2]), erasure.at)
+    tx.run("delete_quarantined", **scoped(scope), kind="message", ids=tx.ids([row[2] for row in messages]))
     gone = Erased()
     if erasure.memories:
-        found = tx.all("memories_of_conversation", **scoped(scope), conversation_id=stored.value.id)
+        found = tx.all("memories_of_conversation", **scoped(scope), conversation_id=conversation_id)
         gone = _forget(
             tx,
             scope,
             [row[0] for row in found],
-            lambda source: source.conversation_id == stored.value.id,
-            stored.value.id,
+            lambda source: source.conversation_id == conversation_id,
+            conversation_id,
             erasure.at,
         )
     counted = Erased(
@@ -196,29 +222,26 @@ def _empty(tx: Transaction, scope: Scope, stored: StoredConversation, erasure: E
         summaries=tx.run("delete_summaries", **here),
         turns=tx.run("delete_turns", **here),
         batches=tx.run("delete_batches", **here),
-        jobs=tx.run("delete_conversation_jobs", **scoped(scope), conversation_id=stored.value.id),
+        jobs=tx.run("delete_conversation_jobs", **scoped(scope), conversation_id=conversation_id),
         requests=_erase_answers(tx, scope),
     )
     return gone.plus(counted)
 
 
-def _all_messages(tx: Transaction, scope: Scope, stored: StoredConversation) -> list[tuple[int, str, str]]:
-    found = tx.all("messages_to_erase", **scoped(scope), conversation=stored.number)
-    return [(number, message_id, content) for number, message_id, content in found]
-
-
 def conversation(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
-    """Erase a conversation with everything drawn from it."""
-    stored = lock(tx, scope, conversation_id)
-    erased = _remove(tx, scope, stored, erasure)
+    """Erase a conversation with everything drawn from it, even if it was damaged."""
+    row = tx.one("lock_conversation", **scoped(scope), id=conversation_id)
+    if row is None:
+        raise ConversationNotFoundError(MISSING)
+    erased = _remove(tx, scope, row[0], conversation_id, erasure)
     return _receipt(tx, scope, erasure, "conversation", conversation_id, erased)
 
 
-def _remove(tx: Transaction, scope: Scope, stored: StoredConversation, erasure: Erasure) -> Erased:
-    erased = _empty(tx, scope, stored, erasure)
-    tx.run("delete_conversation", **scoped(scope), number=stored.number)
-    tx.run("delete_quarantine", **scoped(scope), kind="conversation", id=stored.value.id)
-    bury(tx, scope, conversation_tombstone(tx.salt, stored.value.id), erasure.at)
+def _remove(tx: Transaction, scope: Scope, number: int, conversation_id: str, erasure: Erasure) -> Erased:
+    erased = _empty(tx, scope, number, conversation_id, erasure)
+    tx.run("delete_conversation", **scoped(scope), number=number)
+    tx.run("delete_quarantine", **scoped(scope), kind="conversation", id=conversation_id)
+    bury(tx, scope, conversation_tombstone(tx.salt, conversation_id), erasure.at)
     return erased.plus(Erased(conversations=1))
 
 
@@ -236,8 +259,8 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
     """Erase everything of the user; only tombstones and the receipt stay."""
     tx.one("lock_user", **scoped(scope))
     erased = Erased(requests=tx.run("delete_requests", **scoped(scope)))
-    for (conversation_id,) in tx.all("conversation_ids", **scoped(scope)):
-        erased = erased.plus(_remove(tx, scope, find(tx, scope, conversation_id), erasure))
+    for number, conversation_id in tx.all("numbered_conversations", **scoped(scope)):
+        erased = erased.plus(_remove(tx, scope, number, conversation_id, erasure))
     for (memory_id,) in tx.all("all_memory_ids", **scoped(scope)):
         row = tx.one("find_memory", **scoped(scope), id=memory_id)
         content = "" if row is None else row[4]

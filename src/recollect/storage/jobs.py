@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from recollect.domain import job as rule
 from recollect.domain.job import Claim, ClaimedJob, ClaimRequest, Job, JobFailure, JobQuery, NewJob
 from recollect.domain.scope import Scope
-from recollect.errors import ConflictError, CorruptRecordError, InvalidCursorError, JobNotFoundError
-from recollect.storage.driver import Row, Transaction
-from recollect.storage.knowledge_rows import damaged_job_from, job_from, job_values
+from recollect.errors import ConflictError, CorruptRecordError, InvalidCursorError, InvalidInputError, JobNotFoundError
+from recollect.storage.damage import Sound, sound
+from recollect.storage.driver import Transaction
+from recollect.storage.knowledge_rows import job_from, job_values
 from recollect.storage.rows import micros, scoped
 
 #: Larger than any number a table gives.
@@ -48,22 +50,19 @@ def claim(tx: Transaction, request: ClaimRequest) -> tuple[ClaimedJob, ...]:
         limit=request.limit,
     )
     taken: list[ClaimedJob] = []
-    for row in due:
-        _, _, tenant, user, agent, *columns = row
-        scope = Scope(tenant, user, agent)
-        job = _claimed(scope, tuple(columns), request)
-        tx.enter(scope)
+    for _, number, tenant, user, agent, *columns in due:
+        try:
+            scope = Scope(tenant, user, agent)
+            tx.enter(scope)
+            job = rule.claimed(job_from(scope, tuple(columns)), request)
+        except (CorruptRecordError, InvalidInputError):
+            # Due for ever, it would stand before all others; it stays damaged, so that nobody revives it.
+            tx.run("kill_job", tenant=tenant, user=user, number=number)
+            continue
         store(tx, scope, job)
         if job.state == "running":
             taken.append(ClaimedJob(scope, job))
     return tuple(taken)
-
-
-def _claimed(scope: Scope, row: Row, request: ClaimRequest) -> Job:
-    try:
-        return rule.claimed(job_from(scope, row), request)
-    except CorruptRecordError as exc:
-        return rule.failed(damaged_job_from(row[:-1]), JobFailure(at=request.now, error=str(exc), retry_at=None))
 
 
 def held(tx: Transaction, scope: Scope, claim: Claim) -> Job:
@@ -116,7 +115,7 @@ def retry(tx: Transaction, scope: Scope, job_id: str, at: datetime) -> Job:
     return job
 
 
-def page(tx: Transaction, scope: Scope, query: JobQuery) -> tuple[Job, ...]:
+def page(tx: Transaction, scope: Scope, query: JobQuery) -> Sound[Job]:
     """List jobs, newest first."""
     before = LAST
     if query.before_id is not None:
@@ -132,7 +131,7 @@ def page(tx: Transaction, scope: Scope, query: JobQuery) -> tuple[Job, ...]:
         conversation_id=query.conversation_id,
         limit=query.limit,
     )
-    return tuple(job_from(scope, row) for row in found)
+    return sound(partial(job_from, scope), found)
 
 
 def store(tx: Transaction, scope: Scope, job: Job) -> None:

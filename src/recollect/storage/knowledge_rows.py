@@ -80,7 +80,7 @@ def memory_from(scope: Scope, row: Row) -> Memory:
     for name in ("is_pinned", "is_archived"):
         values[name] = bool(values[name])
     if _memory_checksum(scope, values) != row[-1]:
-        raise CorruptRecordError(f"memory {values['id']!r} does not match its checksum")
+        raise CorruptRecordError("memory", str(values["id"]))
     for name in _MEMORY_TIMES:
         values[name] = optional_instant(values[name])
     pairs: list[tuple[str, str]] = [] if values["sources"] is None else msgspec.json.decode(values["sources"])
@@ -167,12 +167,7 @@ def job_values(scope: Scope, job: Job) -> dict[str, Any]:
 
 def job_from(scope: Scope, row: Row) -> Job:
     """Return the job of a row, or raise if the row was damaged."""
-    return damaged_job_from(unsealed(scope, "job", row))
-
-
-def damaged_job_from(row: Row) -> Job:
-    """Return what the columns of a job say, without the checksum."""
-    values: dict[str, Any] = dict(zip(_JOB, row, strict=True))
+    values: dict[str, Any] = dict(zip(_JOB, unsealed(scope, "job", row), strict=True))
     for name in ("run_at", "lease_until", "created_at", "updated_at"):
         values[name] = optional_instant(values[name])
     values["payload"] = json_object(values["payload"])

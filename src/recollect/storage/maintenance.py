@@ -47,6 +47,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     made_at: datetime
     tables: dict[str, TableDigest]
+    #: The columns of each table in the order of the backup; empty where the file has them itself.
+    columns: dict[str, tuple[str, ...]] = {}
 
 
 class BackupReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from recollect.domain import memory as rule
@@ -30,6 +32,7 @@ from recollect.errors import (
 )
 from recollect.storage import audit, jobs
 from recollect.storage.conversations import add_agent, lock, save
+from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Transaction
 from recollect.storage.knowledge_rows import memory_from, memory_values, version_from, version_values
 from recollect.storage.rows import micros, optional_micros, scoped
@@ -203,8 +206,8 @@ def page(tx: Transaction, scope: Scope, query: MemoryQuery) -> MemoryPage:
     return MemoryPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
 
 
-def history(tx: Transaction, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
+def history(tx: Transaction, scope: Scope, memory_id: str) -> Sound[MemoryVersion]:
     """Return what the memory was before, newest first."""
     find(tx, scope, memory_id, deleted=True)
     found = tx.all("memory_versions", **scoped(scope), id=memory_id)
-    return tuple(version_from(scope, row) for row in found)
+    return sound(partial(version_from, scope), found)

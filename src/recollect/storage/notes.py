@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from recollect.domain.checks import as_utc
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion, changed_note
 from recollect.domain.scope import Scope
 from recollect.errors import NoteNotFoundError
 from recollect.storage.conversations import add_agent
+from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Transaction
 from recollect.storage.jobs import LAST
 from recollect.storage.knowledge_rows import note_from, note_values, note_version_from, note_version_values
@@ -57,8 +59,8 @@ def undo(tx: Transaction, scope: Scope, at: datetime) -> Note:
     return change(tx, scope, again)
 
 
-def history(tx: Transaction, scope: Scope, query: NoteHistoryQuery) -> tuple[NoteVersion, ...]:
+def history(tx: Transaction, scope: Scope, query: NoteHistoryQuery) -> Sound[NoteVersion]:
     """List the versions of the note, newest first."""
     before = LAST if query.before_version is None else query.before_version
     found = tx.all("note_versions", **scoped(scope), agent=scope.agent, before=before, limit=query.limit)
-    return tuple(note_version_from(scope, row) for row in found)
+    return sound(partial(note_version_from, scope), found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from recollect.domain.message import Message
 from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
@@ -10,6 +12,7 @@ from recollect.domain.terms import asked_terms
 from recollect.errors import CorruptRecordError, MessageNotFoundError
 from recollect.storage import rows
 from recollect.storage.conversations import find
+from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, scoped
 
@@ -29,10 +32,16 @@ def messages(tx: Transaction, scope: Scope, query: MessageQuery) -> MessagePage:
     if query.after is None:
         found.reverse()
     read, corrupt = _read(scope, query.conversation_id, found)
-    summaries: tuple[Summary, ...] = ()
+    summaries: Sound[Summary] = ((), ())
     if found and stored.value.summary is not None:
         summaries = active_summaries(tx, scope, stored, found[0][0], found[-1][0])
-    return MessagePage(messages=tuple(read), summaries=summaries, more=more, corrupt=tuple(corrupt))
+    return MessagePage(
+        messages=tuple(read),
+        summaries=summaries[0],
+        more=more,
+        corrupt=tuple(corrupt),
+        corrupt_summaries=summaries[1],
+    )
 
 
 def _by_seq(tx: Transaction, scope: Scope, stored: StoredConversation, query: MessageQuery) -> list[Row]:
@@ -81,16 +90,16 @@ def _read(scope: Scope, conversation_id: str, found: list[Row]) -> tuple[list[Me
 
 def active_summaries(
     tx: Transaction, scope: Scope, stored: StoredConversation, first: int, last: int
-) -> tuple[Summary, ...]:
+) -> Sound[Summary]:
     """Return the active summaries that hold on the head's branch and end in this range of seqs."""
     found = tx.all("active_summaries", **scoped(scope), conversation=stored.number, first=first, last=last)
-    summaries = [rows.summary_from(scope, stored.value.id, row) for row in found]
+    summaries, corrupt = sound(partial(rows.summary_from, scope, stored.value.id), found)
     if summaries and stored.value.is_branched:
         values = {**scoped(scope), "conversation": stored.number}
         path = tx.all("path_seqs", **values, id=stored.value.head_id, after=first - 1)
         on_path = {row[0] for row in path}
-        summaries = [summary for summary in summaries if summary.last_seq in on_path]
-    return tuple(summaries)
+        summaries = tuple(summary for summary in summaries if summary.last_seq in on_path)
+    return summaries, corrupt
 
 
 def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str) -> Message:

@@ -118,7 +118,7 @@ class PostgresEvents:
         try:
             while not self._is_closed or self._waiting:
                 self._changed.clear()
-                if not self._waiting:
+                if not self._waiting and not self._has_lost:
                     await self._changed.wait()
                     continue
                 try:

@@ -102,7 +102,7 @@ class PostgresTransaction:
             listed = "{" + ",".join(map(str, digests)) + "}"
             self._indexed.setdefault((scope.tenant, scope.user), []).append((number, listed))
 
-    def unindex(self, scope: Scope, number: int, content: str) -> None:
+    def unindex(self, scope: Scope, number: int, content: str | None) -> None:
         """Take the message's terms out of the index with the commit."""
         self._unindexed.setdefault((scope.tenant, scope.user), []).append(number)
 

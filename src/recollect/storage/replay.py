@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -23,7 +23,7 @@ from recollect.domain.erasure import (
     message_tombstone,
 )
 from recollect.domain.scope import Scope
-from recollect.errors import NotFoundError
+from recollect.errors import CorruptRecordError, NotFoundError, StorageError
 from recollect.storage import erasure
 from recollect.storage.conversations import lock, save
 from recollect.storage.driver import Row, Transaction
@@ -121,6 +121,21 @@ def replay(tx: Transaction, past: Erasures, receipt_id: str) -> Replayed:
         one.run(entries[owner], buried[owner])
         result = Replayed(erased=result.erased.plus(one.erased), tombstones=result.tombstones + len(buried[owner]))
     return result
+
+
+def replay_or_refuse(tx: Transaction, past: Erasures | None, *, lose: bool) -> Replayed:
+    """Replay what can be; raise if a trace of an erasure would be lost, unless that is accepted."""
+    if past is None or past.is_empty:
+        return Replayed()
+    if past.salt != tx.salt and not lose:
+        raise StorageError(
+            "the backup is of another database, so erasures of this one cannot be kept; "
+            "pass --lose-erasures to restore it all the same"
+        )
+    try:
+        return replay(tx, past, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+    except CorruptRecordError as exc:
+        raise StorageError(f"what was erased since cannot be erased in this backup: {exc}; use another backup") from exc
 
 
 class _Replay:
@@ -244,8 +259,3 @@ class _Replay:
             return
         if not stored.has_erased:
             save(self.tx, self.scope, StoredConversation(stored.number, stored.value, True))
-
-
-def stamp(at: datetime) -> str:
-    """Return a receipt id for what a restore at this time erases."""
-    return f"restore-{at:%Y%m%dT%H%M%S}"

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import os
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 
-from recollect.errors import CorruptRecordError, StorageError
+from recollect.errors import StorageError
 from recollect.storage import verify_sqlite
 from recollect.storage.backup import MANIFEST, read_manifest, sync, verified
 from recollect.storage.maintenance import Manifest, RestoreOptions, RestoreReport
 from recollect.storage.migrations import load_migrations, require_ready
 from recollect.storage.migrations.sqlite import migrate
 from recollect.storage.migrations.sqlite import status as schema_status
-from recollect.storage.replay import Erasures, Replayed, gather, replay, stamp
-from recollect.storage.sqlite_connection import SqliteTransaction, connect, our_errors
+from recollect.storage.replay import Erasures, Replayed, gather, replay_or_refuse
+from recollect.storage.sqlite_connection import connect, our_errors
 from recollect.storage.sqlite_reading import COMPANIONS, alone, beside, open_file, salted
 from recollect.storage.verify import Progress
 
 #: Bytes copied between two looks at the progress.
 CHUNK = 4 * 2**20
-_OTHER = "it is a backup of another database, whose erasures cannot be kept; pass --lose-erasures to restore it"
 
 
 def restore(database: Path, file: Path, options: RestoreOptions, progress: Progress) -> RestoreReport:
@@ -138,24 +136,13 @@ def _make_ready(fresh: Path, past: Erasures | None, options: RestoreOptions) -> 
             migrated = tuple(f"{step.version:04} {step.name}" for step in migrate(connection))
             with connection:
                 connection.execute("DELETE FROM meta WHERE name = ?", (MANIFEST,))
-                replayed = _replay(salted(connection), past, options)
+                tx = salted(connection)
+                replayed = replay_or_refuse(tx, past, lose=options.lose_erasures)
+                tx.write_index()
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         finally:
             connection.close(True)
     return migrated, replayed
-
-
-def _replay(tx: SqliteTransaction, past: Erasures | None, options: RestoreOptions) -> Replayed:
-    if past is None or past.is_empty:
-        return Replayed()
-    if past.salt != tx.salt and not options.lose_erasures:
-        raise StorageError(_OTHER)
-    try:
-        replayed = replay(tx, past, stamp(datetime.now(UTC)))
-    except CorruptRecordError as exc:
-        raise StorageError(f"what was erased since cannot be erased in this backup: {exc}; use another backup") from exc
-    tx.write_index()
-    return replayed
 
 
 def _swap(place: Path, fresh: Path, old: Path) -> None:

@@ -88,18 +88,18 @@ def checksum(*values: Any) -> int:
 
 def verify(expected: int, kind: str, record_id: str, *values: Any) -> None:
     if _crc32(_pack(values)) != expected:
-        raise CorruptRecordError(f"{kind} {record_id!r} does not match its checksum")
+        raise CorruptRecordError(kind, record_id)
 
 
-def sealed(scope: Scope, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the column values with the scope and the checksum over both."""
-    guard = _crc32(_pack((scope.tenant, scope.user, *values.values())))
+def sealed(scope: Scope, values: dict[str, Any], *place: str) -> dict[str, Any]:
+    """Return the column values with the scope and the checksum over both, and over what they belong to."""
+    guard = _crc32(_pack((scope.tenant, scope.user, *place, *values.values())))
     return {**values, "tenant": scope.tenant, "user": scope.user, "checksum": guard}
 
 
-def unsealed(scope: Scope, kind: str, row: Row) -> Row:
+def unsealed(scope: Scope, kind: str, row: Row, *place: str) -> Row:
     """Return the values of a row that ends with its checksum, or raise if the row was damaged."""
-    verify(row[-1], kind, str(row[0]), scope.tenant, scope.user, *row[:-1])
+    verify(row[-1], kind, str(row[0]), scope.tenant, scope.user, *place, *row[:-1])
     return row[:-1]
 
 
@@ -144,7 +144,7 @@ def conversation_from(scope: Scope, row: Row) -> StoredConversation:
     version, next_seq, extracted, archived, pinned, active, branched, has_erased, expected = rest
     flags = (bool(archived), bool(pinned), bool(active), bool(branched), bool(has_erased))
     if _crc32(_pack((scope.tenant, scope.user, *row[1:15], *flags))) != expected:
-        raise CorruptRecordError(f"conversation {i!r} does not match its checksum")
+        raise CorruptRecordError("conversation", str(i))
     value = Conversation(
         id=i,
         agent=agent,
@@ -222,7 +222,7 @@ def message_from(scope: Scope, conversation_id: str, row: Row) -> Message:
     """Return the message of a row, or raise if the row was damaged."""
     seq, i, parent, turn, role, name, content, status, created, call, payload, expected = row
     if _crc32(_pack((scope.tenant, scope.user, conversation_id, *row[:-1]))) != expected:
-        raise CorruptRecordError(f"message {i!r} does not match its checksum")
+        raise CorruptRecordError("message", str(i))
     at = _EPOCH + timedelta(0, 0, created)
     if payload is None:
         return Message(conversation_id, seq, i, parent, turn, role, name, content, status, at, call)
@@ -247,6 +247,14 @@ def message_from(scope: Scope, conversation_id: str, row: Row) -> Message:
     )
 
 
+def intact_content(scope: Scope, conversation_id: str, row: Row) -> str | None:
+    """Return the content of a message, or None if the row was damaged and its words cannot be known."""
+    try:
+        return message_from(scope, conversation_id, row).content
+    except CorruptRecordError:
+        return None
+
+
 def turn_values(scope: Scope, conversation: int, turn: Turn) -> dict[str, Any]:
     """Return the column values of a turn."""
     values = {
@@ -259,12 +267,12 @@ def turn_values(scope: Scope, conversation: int, turn: Turn) -> dict[str, Any]:
         "memory_ids": json_text(turn.memory_ids),
         "created_at": micros(turn.created_at),
     }
-    return {**sealed(scope, values), "conversation": conversation}
+    return {**sealed(scope, values, turn.conversation_id), "conversation": conversation}
 
 
 def turn_from(scope: Scope, conversation_id: str, row: Row) -> Turn:
     """Return the turn of a row, or raise if the row was damaged."""
-    i, status, mode, metadata, read, written, memory_ids, created = unsealed(scope, "turn", row)
+    i, status, mode, metadata, read, written, memory_ids, created = unsealed(scope, "turn", row, conversation_id)
     return Turn(
         id=i,
         conversation_id=conversation_id,
@@ -306,12 +314,12 @@ def summary_values(scope: Scope, conversation: int, summary: Summary) -> dict[st
         row[name] = micros(row[name])
     for name in ("message_ids", "folds", "metadata"):
         row[name] = json_text(row[name])
-    return {**sealed(scope, row), "conversation": conversation}
+    return {**sealed(scope, row, summary.conversation_id), "conversation": conversation}
 
 
 def summary_from(scope: Scope, conversation_id: str, row: Row) -> Summary:
     """Return the summary of a row, or raise if the row was damaged."""
-    values: dict[str, Any] = dict(zip(_SUMMARY, unsealed(scope, "summary", row), strict=True))
+    values: dict[str, Any] = dict(zip(_SUMMARY, unsealed(scope, "summary", row, conversation_id), strict=True))
     for name in ("start_at", "end_at", "created_at"):
         values[name] = instant(values[name])
     for name in ("message_ids", "folds"):
@@ -335,12 +343,12 @@ def batch_values(scope: Scope, conversation: int, digest: str, batch: ArchivedBa
         "end_at": micros(batch.end_at),
         "archived_at": micros(batch.archived_at),
     }
-    return {**sealed(scope, values), "conversation": conversation}
+    return {**sealed(scope, values, batch.conversation_id), "conversation": conversation}
 
 
 def batch_from(scope: Scope, conversation_id: str, row: Row) -> ArchivedBatch:
     """Return the archived batch of a row, or raise if the row was damaged."""
-    i, _, archived, duplicates, refused, start, end, at = unsealed(scope, "batch", row)
+    i, _, archived, duplicates, refused, start, end, at = unsealed(scope, "batch", row, conversation_id)
     return ArchivedBatch(
         id=i,
         conversation_id=conversation_id,

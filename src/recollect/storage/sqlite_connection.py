@@ -134,7 +134,7 @@ class SqliteTransaction:
         self._queries = load_positional()
         #: Messages added since this connection last saw all indexed; at first it does not know of any.
         self._unindexed = INDEX_TOGETHER
-        #: (query, number, terms) of messages that leave the index before the commit, or take the number of one that did.
+        #: (query, number, terms) of messages that leave the index before the commit, or take the number of such a one.
         self._changes: list[tuple[str, int, str]] = []
         #: Numbers that this transaction may give again.
         self._freed: set[int] = set()
@@ -142,13 +142,34 @@ class SqliteTransaction:
     def all(self, query: str, /, **values: Any) -> list[Row]:
         """Return every row of the query."""
         sql, names = self._queries[query]
-        return self._execute(sql, [values[name] for name in names]).fetchall()
+        bound = [values[name] for name in names]
+        try:
+            return self._execute(sql, bound).fetchall()
+        except UnicodeDecodeError:
+            return self._damaged_text(sql, bound)
 
     def one(self, query: str, /, **values: Any) -> Row | None:
         """Return the first row of the query, or None."""
         sql, names = self._queries[query]
-        found = self._execute(sql, [values[name] for name in names]).fetchall()
+        bound = [values[name] for name in names]
+        try:
+            found = self._execute(sql, bound).fetchall()
+        except UnicodeDecodeError:
+            found = self._damaged_text(sql, bound)
         return found[0] if found else None
+
+    def _damaged_text(self, sql: str, bound: list[Any]) -> list[Row]:
+        """Run a query again that found text which is no longer UTF-8; the checksums tell which rows are damaged."""
+        columns = [f"c{number}" for number in range(len(self._execute(sql, bound).get_description()))]
+        raw = ", ".join(f"iif(typeof({c}) = 'text', CAST({c} AS BLOB), {c}), typeof({c}) = 'text'" for c in columns)
+        found = self._execute(f"WITH found ({', '.join(columns)}) AS ({sql}) SELECT {raw} FROM found", bound).fetchall()
+        return [
+            tuple(
+                value.decode(errors="replace") if isinstance(value, bytes) and is_text else value
+                for value, is_text in zip(row[::2], row[1::2], strict=True)
+            )
+            for row in found
+        ]
 
     def run(self, query: str, /, **values: Any) -> int:
         """Run a statement and return how many rows it changed."""
@@ -175,10 +196,19 @@ class SqliteTransaction:
         if number in self._freed:
             self._changes.append(("index_message", number, _marked(scope, content)))
 
-    def unindex(self, scope: Scope, number: int, content: str) -> None:
+    def unindex(self, scope: Scope, number: int, content: str | None) -> None:
         """Take the message's terms out of the index before the commit."""
         self._freed.add(number)
-        self._changes.append(("unindex_message", number, _marked(scope, content)))
+        text = self._indexed_terms(scope, number) if content is None else _marked(scope, content)
+        self._changes.append(("unindex_message", number, text))
+
+    def _indexed_terms(self, scope: Scope, number: int) -> str:
+        """Look up what a message that was damaged since is indexed by."""
+        mark = user_mark(scope.tenant, scope.user)
+        self.run("open_vocabulary")
+        found = self.all("indexed_terms", number=number, first=mark, last=f"{mark}\U0010ffff")
+        self.run("close_vocabulary")
+        return " ".join(term for (term,) in found)
 
     def mark(self) -> int:
         """Return a place to go back to if the work that follows is rolled back."""

@@ -14,6 +14,7 @@ from typing import Literal
 import apsw
 
 from recollect.errors import StorageError
+from recollect.storage.migrations.sqlite import prepare
 from recollect.storage.sqlite_connection import our_errors
 
 #: A tuple names what is wrong with the file; "unchecked" is a file that nobody asked to check.
@@ -85,5 +86,38 @@ def _problems(connection: apsw.Connection) -> tuple[str, ...]:
     from recollect.storage.verify import unseen
     from recollect.storage.verify_sqlite import file_damage, reference_damage
 
+    if _schema(connection) != _written_schema():
+        return ("file schema: is not what this program wrote",)
     found = list(file_damage(connection, unseen)) or list(reference_damage(connection, unseen))
-    return tuple(f"{damage.table} {damage.record}: {damage.problem}" for damage in found)
+    problems = [f"{damage.table} {damage.record}: {damage.problem}" for damage in found]
+    if not problems:
+        problems = [
+            f"{table}: {count} belong to another user than their conversation" for table, count in _lost(connection)
+        ]
+    return tuple(problems)
+
+
+def _schema(connection: apsw.Connection) -> list[tuple[object, ...]]:
+    # As bytes, since damaged text may be no text at all.
+    columns = ", ".join(f"CAST({column} AS BLOB)" for column in ("name", "type", "tbl_name", "sql"))
+    return connection.execute(f"SELECT {columns} FROM sqlite_schema ORDER BY name").fetchall()
+
+
+def _written_schema() -> list[tuple[object, ...]]:
+    connection = apsw.Connection(":memory:")
+    try:
+        prepare(connection)
+        return _schema(connection)
+    finally:
+        connection.close(True)
+
+
+def _lost(connection: apsw.Connection) -> Iterator[tuple[str, int]]:
+    """Give the tables with rows that no user would be shown, for their owner is not that of their conversation."""
+    for table in ("messages", "turns", "archive_batches", "summaries"):
+        found = connection.execute(
+            f"SELECT COUNT(*) FROM {table} p JOIN conversations c ON c.number = p.conversation_no "
+            "WHERE p.tenant_id <> c.tenant_id OR p.user_id <> c.user_id"
+        ).fetchall()
+        if count := int(str(found[0][0])):
+            yield table, count

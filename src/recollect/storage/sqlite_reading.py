@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from recollect.errors import StorageError
+from recollect.storage.driver import Row
 from recollect.storage.maintenance import COUNTED, DatabaseStatus
 from recollect.storage.migrations.sqlite import status as schema_status
+from recollect.storage.queries import load_queries
 from recollect.storage.sqlite_connection import SqliteTransaction, our_errors
 from recollect.storage.sqlite_lock import FileLock
 
@@ -83,6 +87,35 @@ def count_rows(connection: apsw.Connection, tables: tuple[str, ...]) -> dict[str
         rows = connection.execute(f'SELECT COUNT(*) FROM "{table}"').fetchall() if table in known else [(0,)]
         found[table] = int(str(rows[0][0]))
     return found
+
+
+class SqliteSnapshot:
+    """Named queries on a connection that sees one moment of the file."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._queries = load_queries("sqlite")
+
+    def walk(self, query: str) -> Iterator[Row]:
+        """Give the rows one by one; once text is found that is not UTF-8 any more, go on with its bytes replaced."""
+        sql, done = self._queries[query], 0
+        try:
+            for row in self.connection.execute(sql):
+                yield row
+                done += 1
+        except UnicodeDecodeError:
+            yield from islice(self._repaired(sql), done, None)
+
+    def _repaired(self, sql: str) -> Iterator[Row]:
+        columns = [f"c{number}" for number in range(len(self.connection.execute(sql).get_description()))]
+        raw = ", ".join(f"iif(typeof({c}) = 'text', CAST({c} AS BLOB), {c}), typeof({c}) = 'text'" for c in columns)
+        for row in self.connection.execute(f"WITH found ({', '.join(columns)}) AS ({sql}) SELECT {raw} FROM found"):
+            parts = zip(row[::2], row[1::2], strict=True)
+            yield tuple(str(value, errors="replace") if is_text else value for value, is_text in parts)
+
+    def all(self, query: str, /, **values: Any) -> list[Row]:
+        """Return every row of the query."""
+        return self.connection.execute(self._queries[query], values).fetchall()
 
 
 def salted(connection: apsw.Connection) -> SqliteTransaction:

@@ -57,9 +57,7 @@ class _Write:
 class SqliteWriter:
     """Run writes in batches on one connection; used from one event loop."""
 
-    def __init__(
-        self, connect: Callable[[], apsw.Connection], can_write: Callable[[], bool], busy_ms: int
-    ) -> None:
+    def __init__(self, connect: Callable[[], apsw.Connection], can_write: Callable[[], bool], busy_ms: int) -> None:
         self._connect = connect
         self._can_write = can_write
         self._busy_ms = busy_ms

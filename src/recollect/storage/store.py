@@ -36,11 +36,12 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
-from recollect.errors import StorageError
+from recollect.errors import CorruptRecordError, StorageError
 from recollect.ports.erasure import Damaged
 from recollect.storage import audit, conversations, damage, jobs, memories, notes, pages, requests, summaries
 from recollect.storage import erasure as erasing
 from recollect.storage.checked import checked
+from recollect.storage.damage import Sound
 from recollect.storage.driver import Driver, Transaction, Work
 from recollect.storage.rows import micros, scoped
 
@@ -55,10 +56,23 @@ class SqlStore:
         self._driver = driver
 
     async def _read(self, scope: Scope, work: Work[T], *, quick: bool = True) -> T:
-        return await self._driver.read(scope, work, quick=quick)
+        try:
+            return await self._driver.read(scope, work, quick=quick)
+        except CorruptRecordError as exc:
+            await damage.report(self._driver, scope, exc.kind, (exc.record_id,))
+            raise
+
+    async def _read_sound(self, scope: Scope, kind: str, work: Work[Sound[T]], *, quick: bool = True) -> tuple[T, ...]:
+        whole, corrupt = await self._read(scope, work, quick=quick)
+        await damage.report(self._driver, scope, kind, corrupt)
+        return whole
 
     async def _write(self, scope: Scope, work: Work[T]) -> T:
-        return await self._driver.write(scope, work)
+        try:
+            return await self._driver.write(scope, work)
+        except CorruptRecordError as exc:
+            await damage.report(self._driver, scope, exc.kind, (exc.record_id,))
+            raise
 
     async def _erase(self, scope: Scope, work: Work[Receipt]) -> Receipt:
         receipt = await self._write(scope, work)
@@ -107,12 +121,14 @@ class SqlStore:
 
     async def list_messages(self, scope: Scope, query: MessageQuery) -> MessagePage:
         page = await self._read(scope, lambda tx: pages.messages(tx, scope, query))
-        if page.corrupt:
+        if page.corrupt or page.corrupt_summaries:
             await damage.report(self._driver, scope, "message", page.corrupt)
+            await damage.report(self._driver, scope, "summary", page.corrupt_summaries)
         return page
 
     async def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
-        return await self._read(scope, lambda tx: conversations.turns(tx, scope, conversation_id), quick=False)
+        work = partial(conversations.turns, scope=scope, conversation_id=conversation_id)
+        return await self._read_sound(scope, "turn", work, quick=False)
 
     async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
         return await self._read(scope, lambda tx: pages.search(tx, scope, query), quick=False)
@@ -121,7 +137,7 @@ class SqlStore:
         return await self._write(scope, lambda tx: summaries.put(tx, scope, new))
 
     async def active_summaries(self, scope: Scope, conversation_id: str) -> tuple[Summary, ...]:
-        return await self._read(scope, lambda tx: summaries.active(tx, scope, conversation_id))
+        return await self._read_sound(scope, "summary", lambda tx: summaries.active(tx, scope, conversation_id))
 
     async def expand_summary(self, scope: Scope, conversation_id: str, summary_id: str) -> tuple[Summary, ...]:
         work = partial(_expand, scope, conversation_id, summary_id)
@@ -147,7 +163,7 @@ class SqlStore:
         return await self._write(scope, lambda tx: memories.save_extraction(tx, scope, result))
 
     async def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
-        return await self._read(scope, lambda tx: memories.history(tx, scope, memory_id))
+        return await self._read_sound(scope, "memory version", lambda tx: memories.history(tx, scope, memory_id))
 
     # Notes
 
@@ -161,7 +177,7 @@ class SqlStore:
         return await self._write(scope, lambda tx: notes.undo(tx, scope, at))
 
     async def note_history(self, scope: Scope, query: NoteHistoryQuery) -> tuple[NoteVersion, ...]:
-        return await self._read(scope, lambda tx: notes.history(tx, scope, query))
+        return await self._read_sound(scope, "note version", lambda tx: notes.history(tx, scope, query))
 
     # Jobs
 
@@ -184,7 +200,7 @@ class SqlStore:
         return await self._read(scope, lambda tx: jobs.find(tx, scope, job_id))
 
     async def list_jobs(self, scope: Scope, query: JobQuery) -> tuple[Job, ...]:
-        return await self._read(scope, lambda tx: jobs.page(tx, scope, query))
+        return await self._read_sound(scope, "job", lambda tx: jobs.page(tx, scope, query))
 
     async def retry_job(self, scope: Scope, job_id: str, at: datetime) -> Job:
         return await self._write(scope, lambda tx: jobs.retry(tx, scope, job_id, at))
@@ -222,7 +238,7 @@ class SqlStore:
         return await self._erase(scope, lambda tx: erasing.user(tx, scope, erasure))
 
     async def list_audit(self, scope: Scope, query: AuditQuery) -> tuple[AuditEntry, ...]:
-        return await self._read(scope, lambda tx: audit.page(tx, scope, query))
+        return await self._read_sound(scope, "audit entry", lambda tx: audit.page(tx, scope, query))
 
     async def list_damaged(self, scope: Scope) -> tuple[Damaged, ...]:
         return await self._read(scope, lambda tx: damage.page(tx, scope))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -11,9 +13,10 @@ from recollect.domain.summary import NewSummary, Summary, newest_text, summary_o
 from recollect.errors import ConflictError, NotFoundError
 from recollect.storage import rows
 from recollect.storage.conversations import find, lock, save
+from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Transaction
 from recollect.storage.pages import END
-from recollect.storage.rows import StoredConversation, scoped
+from recollect.storage.rows import StoredConversation, intact_content, scoped
 from recollect.storage.tombstones import bury
 
 
@@ -77,7 +80,7 @@ def delete_originals(tx: Transaction, scope: Scope, stored: StoredConversation, 
         values = {**scoped(scope), "conversation": stored.number, "id": message_id}
         row = tx.one("message_to_erase", **values)
         if row is not None:
-            tx.unindex(scope, row[0], row[4])
+            tx.unindex(scope, row[0], intact_content(scope, stored.value.id, row[1:]))
             gone += tx.run("delete_message", **values)
             bury(tx, scope, original_tombstone(tx.salt, stored.value.id, message_id), new.at)
     value = msgspec.structs.replace(stored.value, message_count=stored.value.message_count - gone)
@@ -86,18 +89,18 @@ def delete_originals(tx: Transaction, scope: Scope, stored: StoredConversation, 
 
 def refresh_text(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:
     """Write the conversation with the text of its newest active summary."""
-    text = newest_text(_active(tx, scope, stored))
+    text = newest_text(_active(tx, scope, stored)[0])
     save(tx, scope, msgspec.structs.replace(stored, value=msgspec.structs.replace(stored.value, summary=text)))
 
 
-def _active(tx: Transaction, scope: Scope, stored: StoredConversation) -> list[Summary]:
+def _active(tx: Transaction, scope: Scope, stored: StoredConversation) -> Sound[Summary]:
     found = tx.all("active_summaries", **scoped(scope), conversation=stored.number, first=0, last=END)
-    return [rows.summary_from(scope, stored.value.id, row) for row in found]
+    return sound(partial(rows.summary_from, scope, stored.value.id), found)
 
 
-def active(tx: Transaction, scope: Scope, conversation_id: str) -> tuple[Summary, ...]:
+def active(tx: Transaction, scope: Scope, conversation_id: str) -> Sound[Summary]:
     """Return the active summaries of every branch, in order."""
-    return tuple(_active(tx, scope, find(tx, scope, conversation_id)))
+    return _active(tx, scope, find(tx, scope, conversation_id))
 
 
 def expand(tx: Transaction, scope: Scope, conversation_id: str, summary_id: str) -> tuple[Summary, ...]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, InvalidInputError
 from recollect.storage import knowledge_rows, rows
-from recollect.storage.driver import Row, Transaction
+from recollect.storage.driver import Row
 
 #: Called with what is being done, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -25,7 +24,7 @@ Kind = Literal["file", "row", "counter", "reference", "index"]
 
 Owner = tuple[str, str]
 
-#: Rows read at a time.
+#: How many rows are read between two looks at the progress.
 PAGE = 1_000
 
 
@@ -39,17 +38,26 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
 
 
+class Snapshot(Protocol):
+    """Named queries on one moment of a database, whose rows are more than fit into memory."""
+
+    def walk(self, query: str) -> Iterator[Row]:
+        """Give the rows one by one; text that is no text any more comes in whatever form."""
+
+    def all(self, query: str, /, **values: Any) -> list[Row]:
+        """Return every row of the query."""
+
+
 def unseen(what: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
 class _Walk(msgspec.Struct, frozen=True, kw_only=True):
-    """How one table is walked: its key, where it starts, and what reads a row."""
+    """What reads a row of a table."""
 
     read: Callable[[Scope, Row], object]
     #: Which of the row's columns names it to a person.
     id_at: int = 0
-    start: Mapping[str, Any] = MappingProxyType({"after": -1})
     has_conversation: bool = False
 
 
@@ -63,7 +71,6 @@ def _in_conversation(read: Callable[[Scope, str, Row], object]) -> Callable[[Sco
     return lambda scope, row: read(scope, row[0], row[1:])
 
 
-_NOTE = {"tenant": "", "user": "", "agent": ""}
 _WALKS: dict[str, _Walk] = {
     "conversations": _Walk(read=rows.conversation_from, id_at=1),
     "messages": _Walk(read=_in_conversation(rows.message_from), id_at=2, has_conversation=True),
@@ -72,12 +79,11 @@ _WALKS: dict[str, _Walk] = {
     "summaries": _Walk(read=_in_conversation(rows.summary_from), id_at=1, has_conversation=True),
     "memories": _Walk(read=knowledge_rows.memory_from),
     "memory_versions": _Walk(read=knowledge_rows.version_from),
-    "notes": _Walk(read=knowledge_rows.note_from, start=_NOTE),
-    "note_versions": _Walk(read=knowledge_rows.note_version_from, start={**_NOTE, "version": -1}),
+    "notes": _Walk(read=knowledge_rows.note_from),
+    "note_versions": _Walk(read=knowledge_rows.note_version_from),
     "jobs": _Walk(read=knowledge_rows.job_from),
-    "requests": _Walk(read=_request, start={"tenant": "", "user": "", "key": ""}),
+    "requests": _Walk(read=_request),
 }
-_SOURCES = {"tenant": "", "user": "", "conversation_id": "", "message_id": "", "memory_id": ""}
 #: The tables whose rows carry a checksum.
 SEALED = tuple(_WALKS)
 
@@ -85,8 +91,8 @@ SEALED = tuple(_WALKS)
 class Verifier:
     """Walk the tables of one snapshot; `totals` says how many rows each has, for the progress only."""
 
-    def __init__(self, tx: Transaction, totals: Mapping[str, int], progress: Progress = unseen) -> None:
-        self._tx = tx
+    def __init__(self, snapshot: Snapshot, totals: Mapping[str, int], progress: Progress = unseen) -> None:
+        self._snapshot = snapshot
         self._totals = totals
         self._progress = progress
         self._sources: dict[Owner, int] = defaultdict(int)
@@ -101,14 +107,12 @@ class Verifier:
     def checksums(self, table: str) -> Iterator[Damage]:
         """Give the rows of a table that do not match their checksums."""
         walk = _WALKS[table]
-        for owner, row in self._rows(table, walk.start):
+        for owner, row in self._rows(table):
             problem = self._problem(table, walk, owner, row)
             if problem is not None:
                 yield problem
 
-    def _problem(self, table: str, walk: _Walk, owner: Owner, row: Row | None) -> Damage | None:
-        if row is None:
-            return _damaged(table, owner, "is not text any more")
+    def _problem(self, table: str, walk: _Walk, owner: Owner, row: Row) -> Damage | None:
         record = (*owner, row[walk.id_at])
         if walk.has_conversation and row[0] is None:
             return _damaged(table, record, "belongs to no conversation of its user", "reference")
@@ -131,18 +135,15 @@ class Verifier:
 
         The sums of both sides are compared, so that the walk needs no memory of its own; run after `checksums`.
         """
-        for owner, row in self._rows("memory_sources", _SOURCES):
-            if row is not None:
-                self._sources[owner] -= hash(row)
+        for owner, row in self._rows("memory_sources"):
+            self._sources[owner] -= hash(row)
         for owner, difference in self._sources.items():
             if difference:
                 yield _damaged("memory_sources", owner, "differs from what the memories cite", "reference")
 
     def counters(self) -> Iterator[Damage]:
         """Give the conversations that say something wrong about their messages."""
-        for owner, row in self._rows("counters", {"after": -1}):
-            if row is None:
-                continue
+        for owner, row in self._rows("counters"):
             i, count, next_seq, extracted, head, counted, last, has_head = row
             wrong = []
             if count != counted:
@@ -157,34 +158,20 @@ class Verifier:
                 yield _damaged("conversations", (*owner, i), "; ".join(wrong), "counter")
 
     def _is_summarised(self, owner: Owner, conversation_id: str, message_id: str) -> bool:
-        found = self._tx.one("find_conversation", tenant=owner[0], user=owner[1], id=conversation_id)
-        texts = [] if found is None else self._tx.all("summarised_ids", conversation=found[0])
+        scope = {"tenant": owner[0], "user": owner[1]}
+        found = self._snapshot.all("find_conversation", **scope, id=conversation_id)
+        texts = self._snapshot.all("summarised_ids", **scope, conversation=found[0][0]) if found else []
         return any(message_id in msgspec.json.decode(text) for (text,) in texts if text)
 
-    def _rows(self, table: str, start: Mapping[str, Any]) -> Iterator[tuple[Owner, Row | None]]:
-        """Give each row with its owner; None stands for one or more rows whose text is no longer UTF-8."""
-        place, limit, done = dict(start), PAGE, 0
-        total = self._totals.get("conversations" if table == "counters" else table, 0)
-        unreadable = False
-        while True:
-            self._progress(table, done, max(done, total))
-            try:
-                found = self._tx.all(f"walk_{table}", **place, limit=limit)
-            except UnicodeDecodeError:
-                if limit == 1 and not unreadable:
-                    unreadable = True
-                    yield ("after", " ".join(str(part) for part in place.values())), None
-                if limit == 1 and "after" not in place:
-                    return
-                place = place if limit > 1 else {"after": place["after"] + 1}
-                limit = 1
-                continue
-            if not found:
-                return
-            for row in found:
-                yield (row[len(place)], row[len(place) + 1]), row[len(place) + 2 :]
-            place = dict(zip(place, found[-1], strict=False))
-            limit, unreadable, done = PAGE, False, done + len(found)
+    def _rows(self, table: str) -> Iterator[tuple[Owner, Row]]:
+        """Give each row with its owner."""
+        total, done = self._totals.get("conversations" if table == "counters" else table, 0), 0
+        for row in self._snapshot.walk(f"walk_{table}"):
+            if done % PAGE == 0:
+                self._progress(table, done, max(done, total))
+            done += 1
+            yield (row[0], row[1]), row[2:]
+        self._progress(table, done, done)
 
 
 @lru_cache(maxsize=1_024)

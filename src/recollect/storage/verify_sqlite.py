@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import apsw
 
 from recollect.domain.terms import terms
-from recollect.storage.sqlite_connection import SqliteTransaction, user_mark
-from recollect.storage.sqlite_reading import count_rows, salted
+from recollect.storage.sqlite_connection import user_mark
+from recollect.storage.sqlite_reading import SqliteSnapshot, count_rows, salted
 from recollect.storage.verify import PAGE, SEALED, Damage, Kind, Progress, Verifier
 
 #: More would bury what matters; the first ones name the place.
@@ -25,9 +25,9 @@ def damage(connection: apsw.Connection, progress: Progress) -> Iterator[Damage]:
         return
     yield from reference_damage(connection, progress)
     totals = count_rows(connection, (*SEALED, "memory_sources"))
-    tx = salted(connection)
-    yield from Verifier(tx, totals, progress).damage()
-    yield from index_damage(tx, totals["messages"], progress)
+    snapshot = SqliteSnapshot(connection)
+    yield from Verifier(snapshot, totals, progress).damage()
+    yield from index_damage(snapshot, totals["messages"], progress)
 
 
 def file_damage(connection: apsw.Connection, progress: Progress) -> Iterator[Damage]:
@@ -53,21 +53,20 @@ def reference_damage(connection: apsw.Connection, progress: Progress) -> Iterato
     progress("references", 1, 1)
 
 
-def index_damage(tx: SqliteTransaction, messages: int, progress: Progress) -> Iterator[Damage]:
+def index_damage(snapshot: SqliteSnapshot, messages: int, progress: Progress) -> Iterator[Damage]:
     """Give the messages that are not found by exactly their terms, and entries of messages that are gone.
 
     Sums of hashes stand for the sets of terms, so that a large file needs a few bytes for each message.
     """
-    indexed_to = int((tx.one("indexed_to") or (0,))[0])
+    indexed_to = int(snapshot.all("indexed_to")[0][0])
     sums, present = array("Q", bytes(8 * (indexed_to + 1))), bytearray(indexed_to + 1)
-    for done, number, wanted in _indexed_texts(tx):
-        progress("index", done, 2 * messages)
+    for number, wanted in _indexed_texts(snapshot, 2 * messages, progress):
         if number > indexed_to:
             break
         sums[number] = sum(map(hash, wanted)) & _MASK
         present[number] = 1
     try:
-        strays = _subtract_indexed(tx.connection, sums)
+        strays = _subtract_indexed(snapshot.connection, sums)
     except apsw.CorruptError:
         yield _misindexed("index", "cannot be read on")
         return
@@ -89,7 +88,7 @@ def _subtract_indexed(connection: apsw.Connection, sums: array[int]) -> int:
     for term, number in connection.execute("SELECT term, doc FROM temp.indexed_terms"):
         if not isinstance(number, int) or not 0 <= number < len(sums):
             strays += 1
-        elif len(str(term)) > bare:  # a message without words is indexed by the bare mark of its user
+        elif len(str(term)) != bare:  # a message without words is indexed by the bare mark of its user
             sums[number] = (sums[number] - hash(term)) & _MASK
     return strays
 
@@ -98,15 +97,15 @@ def _misindexed(record: str, problem: str) -> Damage:
     return Damage(kind="index", table="message_terms", record=record, problem=problem)
 
 
-def _indexed_texts(tx: SqliteTransaction) -> Iterator[tuple[int, int, list[str]]]:
-    """Give how many messages were read, and the number and the indexed terms of each."""
-    after, done = -1, 0
-    while found := tx.all("walk_texts", after=after, limit=PAGE):
-        for number, tenant, user, content in found:
-            mark = user_mark(tenant, user)
-            yield done, number, [mark + term for term in terms(content)]
-            done += 1
-        after = found[-1][0]
+def _indexed_texts(
+    snapshot: SqliteSnapshot, total: int, progress: Progress, what: str = "index"
+) -> Iterator[tuple[int, list[str]]]:
+    """Give the number and the indexed terms of each message."""
+    for done, (tenant, user, number, content) in enumerate(snapshot.walk("walk_texts")):
+        if done % PAGE == 0:
+            progress(what, done, total)
+        mark = user_mark(tenant, user)
+        yield number, [mark + term for term in terms(content)]
 
 
 def rebuild_index(connection: apsw.Connection, progress: Progress) -> None:
@@ -115,8 +114,7 @@ def rebuild_index(connection: apsw.Connection, progress: Progress) -> None:
     total = count_rows(connection, ("messages",))["messages"]
     with connection:
         connection.execute("INSERT INTO message_terms (message_terms) VALUES ('delete-all')")
-        for done, number, wanted in _indexed_texts(tx):
-            progress("rebuild the index", done, total)
+        for number, wanted in _indexed_texts(SqliteSnapshot(connection), total, progress, "rebuild the index"):
             tx.run("index_message", number=number, terms=" ".join(wanted))
         tx.run("move_indexed_to")
     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

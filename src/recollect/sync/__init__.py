@@ -27,15 +27,9 @@ __all__ = [
     "BlockingStore",
     "LoopThread",
     "open",
-    "open_store",
 ]
 
 
 def open(settings: Settings | None = None) -> BlockingRecollect:  # noqa: A001  # reads as `recollect.sync.open`
     """Open what `recollect.open` opens; close it by `close` or a `with` block, or leave that to interpreter exit."""
     return cast("BlockingRecollect", BlockingOwner.open(bootstrap.open, settings))
-
-
-def open_store(settings: Settings | None = None) -> BlockingStore:
-    """Open the store alone."""
-    return cast("BlockingStore", BlockingOwner.open(bootstrap.open_store, settings or Settings.load()))

@@ -89,6 +89,10 @@ DELETE FROM conversations WHERE tenant_id = :tenant AND user_id = :user AND numb
 -- The ids of all conversations of a user, held.
 SELECT id FROM conversations WHERE tenant_id = :tenant AND user_id = :user ORDER BY number {for_update};
 
+-- name: numbered_conversations
+-- All conversations of a user by number, damaged or not, held.
+SELECT number, id FROM conversations WHERE tenant_id = :tenant AND user_id = :user ORDER BY number {for_update};
+
 -- name: quarantine
 -- A record that no longer matches its checksum.
 INSERT INTO quarantine (tenant_id, user_id, kind, id, detected_at) VALUES (:tenant, :user, :kind, :id, :at)
@@ -98,6 +102,10 @@ ON CONFLICT (tenant_id, user_id, kind, id) DO NOTHING;
 -- The records of a user that no longer match their checksums.
 SELECT kind, id, detected_at FROM quarantine
 WHERE tenant_id = :tenant AND user_id = :user ORDER BY kind, id;
+
+-- name: delete_quarantined
+-- Records that are gone.
+DELETE FROM quarantine WHERE tenant_id = :tenant AND user_id = :user AND kind = :kind AND id {in_ids};
 
 -- name: delete_quarantine
 -- A record that is gone or sound again.

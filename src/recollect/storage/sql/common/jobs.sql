@@ -31,6 +31,14 @@ UPDATE jobs SET
     worker = :worker, error = :error, updated_at = :updated_at, checksum = :checksum
 WHERE {of_user} AND id = :id;
 
+-- name: quiet_damaged_job
+-- A damaged job without what it quotes; it stays damaged, for it to be found.
+UPDATE jobs SET error = NULL WHERE {of_user} AND id = :id;
+
+-- name: kill_job
+-- A damaged job, by its place.
+UPDATE jobs SET state = 'dead', lease_until = NULL, worker = NULL WHERE {of_user} AND number = :number;
+
 -- name: job_number
 -- The place of a job in the list.
 SELECT number FROM jobs WHERE {of_user} AND id = :id;

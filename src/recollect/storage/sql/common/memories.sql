@@ -95,6 +95,10 @@ UNION
 SELECT id FROM memories WHERE {of_user} AND conversation_id = :conversation_id
 ORDER BY 1;
 
+-- name: delete_sources
+-- Every source of a memory that no longer says which it has; walks all sources of the user.
+DELETE FROM memory_sources WHERE {of_user} AND memory_id = :memory_id;
+
 -- name: delete_source
 -- One source of a memory.
 DELETE FROM memory_sources

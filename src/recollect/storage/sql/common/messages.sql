@@ -75,11 +75,11 @@ WHERE {of_conversation} AND seq >= :first AND seq <= :last ORDER BY seq;
 
 -- name: messages_to_erase
 -- What must be known of messages to remove them.
-SELECT number, id, content FROM messages WHERE {of_conversation} ORDER BY seq;
+SELECT number, {message_columns} FROM messages WHERE {of_conversation} ORDER BY seq;
 
 -- name: message_to_erase
 -- What must be known of one message to remove it.
-SELECT number, seq, parent_id, turn_id, content FROM messages WHERE {of_conversation} AND id = :id;
+SELECT number, {message_columns} FROM messages WHERE {of_conversation} AND id = :id;
 
 -- name: delete_message
 -- One message.

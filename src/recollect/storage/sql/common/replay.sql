@@ -15,7 +15,8 @@ SELECT tenant_id, user_id, id FROM conversations WHERE has_erased = :yes;
 
 -- name: message_ids_of_user
 -- The ids of all messages of a user, each with that of its conversation.
-SELECT c.id, m.id FROM messages m JOIN conversations c ON c.number = m.conversation_no
+SELECT c.id, m.id FROM messages m JOIN conversations c
+    ON c.tenant_id = m.tenant_id AND c.user_id = m.user_id AND c.number = m.conversation_no
 WHERE m.tenant_id = :tenant AND m.user_id = :user ORDER BY m.number;
 
 -- name: statements_of_user
@@ -26,9 +27,9 @@ SELECT id, content FROM memories WHERE {of_user} ORDER BY number;
 -- The messages that memories cite although they are gone: whoever erased these chose to keep the memories.
 SELECT s.tenant_id, s.user_id, s.conversation_id, s.message_id FROM memory_sources s
 WHERE NOT EXISTS (
-    SELECT 1 FROM messages m JOIN conversations c ON c.number = m.conversation_no
-    WHERE m.id = s.message_id AND c.id = s.conversation_id
-        AND c.tenant_id = s.tenant_id AND c.user_id = s.user_id);
+    SELECT 1 FROM conversations c JOIN messages m
+        ON m.tenant_id = c.tenant_id AND m.user_id = c.user_id AND m.conversation_no = c.number
+    WHERE c.tenant_id = s.tenant_id AND c.user_id = s.user_id AND c.id = s.conversation_id AND m.id = s.message_id);
 
 -- name: oldest_memories
 -- When the oldest memory was made that belongs to a conversation.

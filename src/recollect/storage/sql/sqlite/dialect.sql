@@ -16,6 +16,18 @@ INSERT INTO message_terms (rowid, terms) VALUES (:number, :terms);
 -- Take the terms of one message back; they must be those that were indexed.
 INSERT INTO message_terms (message_terms, rowid, terms) VALUES ('delete', :number, :terms);
 
+-- name: open_vocabulary
+-- Make the terms of the index readable.
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab (main, message_terms, instance);
+
+-- name: indexed_terms
+-- The terms that one message is indexed by, among those of one user.
+SELECT term FROM temp.vocabulary WHERE term >= :first AND term < :last AND doc = :number;
+
+-- name: close_vocabulary
+-- Take the view of the index away again.
+DROP TABLE temp.vocabulary;
+
 -- name: messages_with_term
 -- The messages that hold one term.
 SELECT rowid FROM message_terms WHERE message_terms MATCH :term;

@@ -1,0 +1,228 @@
+"""Decide what is summarised next: which messages, or which summaries into one.
+
+Pure arithmetic on places, so the rule is tested without a model, a clock or a database.
+Nothing here knows how a summary is written or stored; the caller carries out one step, reads again and asks again,
+until there is none.
+
+Along the head path every message is verbatim or under exactly one summary that holds there.
+A summary holds on every branch that has its newest message, so it must not end on a message that a summary of another
+branch covers: it ends past the point where they part, and no branch counts both.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from recollect.domain.message import Message
+from recollect.domain.summary import MAX_COVERED, MAX_FOLDED, Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSettings:
+    """How short a conversation is kept."""
+
+    #: Summarise once more than this many messages are not yet covered.
+    threshold: int = 10
+    #: The newest messages that are never summarised; what completes a tool call stays with them.
+    keep_verbatim: int = 6
+    #: Messages that one summary covers, so that a long import becomes several; tool calls and branches may need more.
+    batch: int = 50
+    #: Fold once more than this many summaries hold.
+    most_summaries: int = 12
+    #: Summaries that one fold takes.
+    fold: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Summarise:
+    """Replace these messages by a summary."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Replace these summaries by one."""
+
+    summaries: tuple[Summary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cover:
+    """What the summaries of a conversation mean for the head path."""
+
+    #: The widest summaries that hold, in order; one that another branch folded cannot be folded here.
+    holding: tuple[Summary, ...]
+    #: Ids of messages that a summary of another branch covers; none of them can end a summary here.
+    elsewhere: frozenset[str]
+
+
+def cover_of(path: Sequence[Message], summaries: Iterable[Summary]) -> Cover:
+    """Tell which summaries hold on a path of messages, oldest first, whole but for deleted originals.
+
+    `summaries` are the active ones of every branch and, of those that do not hold, all that were folded into them:
+    a fold made on another branch hides nothing here.
+    Without branches every active summary holds, and there is no need to ask.
+    """
+    known = {summary.id: summary for summary in summaries}
+    ids = {message.id for message in path}
+    # Where originals were deleted the path starts late, and what came before it is known from summaries only.
+    start = path[0].seq if path and path[0].parent_id is not None else 0
+    holds = {summary.id for summary in known.values() if summary.last_message_id in ids or summary.last_seq < start}
+    widest = (known[one] for one in holds if known[one].folded_into not in holds)
+    others = (known[one].message_ids for one in known.keys() - holds)
+    return Cover(
+        holding=tuple(sorted(widest, key=lambda summary: (summary.last_seq, summary.id))),
+        elsewhere=frozenset(message_id for message_ids in others for message_id in message_ids),
+    )
+
+
+def uncovered(messages: Iterable[Message], holding: Sequence[Summary]) -> list[Message]:
+    """Return the messages of a path that no summary covers; `holding` are in order."""
+    ends = [summary.last_seq for summary in holding]
+
+    def covered(message: Message) -> bool:
+        next_one = bisect_left(ends, message.seq)
+        return next_one < len(holding) and holding[next_one].first_seq <= message.seq
+
+    return [message for message in messages if not covered(message)]
+
+
+def next_step(
+    messages: Sequence[Message],
+    holding: Sequence[Summary],
+    settings: PlanSettings,
+    *,
+    elsewhere: Collection[str] = (),
+    apart: Collection[str] = (),
+) -> Summarise | Fold | None:
+    """Return what to do next, or None if the conversation is short enough.
+
+    `messages` are those of the head path that no summary covers, oldest first, `holding` and `elsewhere` as in `Cover`.
+    `apart` are ids of summaries that do not continue the one before: something damaged lies between them.
+    """
+    chosen = _messages(messages, settings, elsewhere)
+    if chosen:
+        return Summarise(tuple(chosen))
+    folded = _summaries(messages, holding, settings, apart)
+    return Fold(tuple(folded)) if folded else None
+
+
+def _messages(messages: Sequence[Message], settings: PlanSettings, elsewhere: Collection[str]) -> Sequence[Message]:
+    """Choose the oldest messages that can become one summary, none unless there are too many."""
+    if len(messages) <= settings.threshold:
+        return ()
+    closed = _closed(messages, settings)
+    newest = len(messages) - settings.keep_verbatim
+    for start, end in _chains(messages):
+        ends = [at for at in range(start + 1, min(end, newest, start + MAX_COVERED) + 1) if closed[at]]
+        at = _end([at for at in ends if messages[at - 1].id not in elsewhere], start, newest, settings)
+        if at is not None:
+            return messages[start:at]
+    return ()
+
+
+def _end(ends: Sequence[int], start: int, newest: int, settings: PlanSettings) -> int | None:
+    """Choose where a summary ends: the last place within a batch, else the first one past it.
+
+    A remainder too small to be summarised by itself belongs to the batch, so that only the newest stay.
+    """
+    most = start + settings.batch
+    if newest - most <= settings.threshold - settings.keep_verbatim:
+        most = newest
+    within = [at for at in ends if at <= most]
+    return within[-1] if within else next(iter(ends), None)
+
+
+def _chains(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
+    """Part the messages where one does not answer the one before: a summary or a damaged message lies between."""
+    start = 0
+    for at in range(1, len(messages) + 1):
+        if at == len(messages) or messages[at].parent_id != messages[at - 1].id:
+            yield start, at
+            start = at
+
+
+def _closed(messages: Sequence[Message], settings: PlanSettings) -> list[bool]:
+    """Tell for each place between messages whether no tool call waits there for its result.
+
+    A call without a result is waited for until the user speaks again or many messages have followed.
+    """
+    turns = [0] * (len(messages) + 2)
+    for first, last in _calls(messages, settings.threshold):
+        turns[first + 1] += 1
+        turns[last + 1] -= 1
+    return [waiting == 0 for waiting in accumulate(turns)]
+
+
+def _calls(messages: Sequence[Message], patience: int) -> Iterator[tuple[int, int]]:
+    """List where each tool call stands with the last of its results, or with the end while it is waited for."""
+    open_calls: dict[str, int] = {}
+    waiting: dict[str, int] = {}
+    for at, message in enumerate(messages):
+        if message.role == "user":
+            waiting.clear()
+        for call in message.tool_calls:
+            open_calls[call.id] = at
+            if call.output is None:
+                waiting[call.id] = at
+        made = open_calls.get(message.tool_call_id) if message.tool_call_id is not None else None
+        if made is not None and message.role == "tool":
+            waiting.pop(message.tool_call_id or "", None)
+            yield made, at
+    for made in waiting.values():
+        if len(messages) - made <= patience:
+            yield made, len(messages)
+
+
+def _summaries(
+    messages: Sequence[Message], holding: Sequence[Summary], settings: PlanSettings, apart: Collection[str]
+) -> Sequence[Summary]:
+    """Choose the neighbours that are most alike in size, none unless there are too many.
+
+    So what is old is told ever shorter, and nothing is retold more often than the logarithm of the length.
+    """
+    if sum(summary.folded_into is None for summary in holding) <= settings.most_summaries:
+        return ()
+    size = min(max(settings.fold, 2), MAX_FOLDED)
+    windows = [
+        run[at : at + size]
+        for run in _neighbours(messages, holding, apart)
+        for at in range(max(len(run) - size, 0) + 1)
+        if len(run) > 1
+    ]
+    return min(windows, key=_imbalance, default=())
+
+
+def _imbalance(window: Sequence[Summary]) -> tuple[float, int]:
+    """Measure which part of the window its largest summary is, then how large the window is."""
+    sizes = [summary.message_count for summary in window]
+    return max(sizes) / sum(sizes), sum(sizes)
+
+
+def _neighbours(
+    messages: Sequence[Message], holding: Sequence[Summary], apart: Collection[str]
+) -> Iterator[list[Summary]]:
+    """Part the summaries where a message is verbatim between two, or where one is folded on another branch."""
+    places = [message.seq for message in messages]
+    run: list[Summary] = []
+    for summary in holding:
+        if run and (summary.id in apart or _between(places, run[-1].last_seq, summary.first_seq)):
+            yield run
+            run = []
+        if summary.folded_into is None:
+            run.append(summary)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _between(places: Sequence[int], after: int, before: int) -> bool:
+    """Tell whether a place lies between two others; places are in order."""
+    at = bisect_left(places, after + 1)
+    return at < len(places) and places[at] < before

@@ -1,0 +1,17 @@
+"""Check a chat model of your own: a suite of tests, and a scripted server for it to talk to."""
+
+from recollect.testing.models.conformance import ChatModelConformance, ModelRig
+from recollect.testing.models.script import JSON_FAULTS, SCHEMA, Fault, ScriptedReply
+from recollect.testing.models.server import ScriptedModelServer, SeenRequest, WireProtocol
+
+__all__ = [
+    "JSON_FAULTS",
+    "SCHEMA",
+    "ChatModelConformance",
+    "Fault",
+    "ModelRig",
+    "ScriptedModelServer",
+    "ScriptedReply",
+    "SeenRequest",
+    "WireProtocol",
+]

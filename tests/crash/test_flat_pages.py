@@ -1,0 +1,150 @@
+"""Any page costs the same at any depth: counted in steps of SQLite's machine, never in time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+import msgspec
+import pytest
+
+from recollect.domain.appending import conversation_from
+from recollect.domain.conversation import ConversationCursor, ConversationQuery, NewConversation
+from recollect.domain.message import NewMessage
+from recollect.domain.page import MessageQuery
+from recollect.domain.scope import Scope
+from recollect.domain.turn import Append
+from recollect.storage import conversations, pages, rows
+from recollect.storage.queries import load_positional
+from recollect.storage.sqlite import SqliteDriver
+from recollect.storage.sqlite_connection import SqliteTransaction, connect
+from recollect.storage.store import SqlStore
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SCOPE = Scope(user="busy")
+PAGE = 50
+T = TypeVar("T")
+
+
+class Steps:
+    """Count the steps of the statements that run on a connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.taken = 0
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._ended)
+
+    def _ended(self, event: dict[str, Any]) -> None:
+        self.taken += event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+
+    def of(self, read: Callable[[], T]) -> tuple[T, int]:
+        """Return what was read and how many steps it took."""
+        before = self.taken
+        result = read()
+        return result, self.taken - before
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[tuple[SqliteTransaction, Steps]]:
+    connection = connect(str(path))
+    try:
+        yield SqliteTransaction(connection, b"salt"), Steps(connection)
+    finally:
+        connection.close()
+
+
+async def fill_conversations(path: Path, size: int) -> None:
+    """Write rows as the store does, but many in one transaction."""
+    await (await SqliteDriver.open(path)).close()
+    connection = connect(str(path))
+    tx = SqliteTransaction(connection, b"salt")
+    sql, names = load_positional()["insert_conversation"]
+    with connection:
+        conversations.add_agent(tx, SCOPE, SCOPE.agent, 0)
+        for start in range(0, size, 10_000):
+            batch = []
+            for n in range(start, min(start + 10_000, size)):
+                value = conversation_from(NewConversation(id=f"c{n:07}", at=NOON + timedelta(seconds=n // 3)))
+                value = msgspec.structs.replace(value, is_archived=n % 10 == 0)
+                row = rows.conversation_values(SCOPE, value, has_erased=False)
+                batch.append([row[name] for name in names])
+            connection.executemany(sql, batch)
+    connection.close()
+
+
+@pytest.mark.spec("R29")
+async def test_a_page_of_conversations_costs_the_same_at_any_depth(
+    tmp_path: Path, count: Callable[[int, int], int], seed: int
+) -> None:
+    size = count(50_000, 1_000_000)
+    path = tmp_path / "many.db"
+    await fill_conversations(path, size)
+    chance = random.Random(seed)
+    with reading(path) as (tx, steps):
+        for archived in (False, True, None):
+            query = ConversationQuery(limit=PAGE, archived=archived)
+            _, first = steps.of(partial(conversations.page, tx, SCOPE, query))
+            for _ in range(20):
+                n = chance.randrange(size // 50, size)
+                after = ConversationCursor(NOON + timedelta(seconds=n // 3), f"c{n:07}")
+                deep = msgspec.structs.replace(query, after=after)
+                page, cost = steps.of(partial(conversations.page, tx, SCOPE, deep))
+                assert len(page.items) == PAGE
+                assert cost <= first * 1.2
+
+
+@pytest.mark.spec("R29")
+async def test_a_page_of_messages_costs_the_same_at_any_depth_in_both_directions(
+    tmp_path: Path, count: Callable[[int, int], int], seed: int
+) -> None:
+    size = count(20_000, 100_000)
+    path = tmp_path / "long.db"
+    store = SqlStore(await SqliteDriver.open(path))
+    for start in range(0, size, 5_000):
+        said = tuple(
+            NewMessage(id=f"m{n}", role="user", content=f"message {n}", created_at=NOON)
+            for n in range(start, start + 5_000)
+        )
+        await store.append(SCOPE, Append(conversation_id="long", messages=said, at=NOON, create=True))
+    await store.close()
+    chance = random.Random(seed)
+    with reading(path) as (tx, steps):
+        query = MessageQuery(conversation_id="long", limit=PAGE)
+        _, newest = steps.of(partial(pages.messages, tx, SCOPE, query))
+        for _ in range(40):
+            n = chance.randrange(PAGE, size - PAGE)
+            for direction, first in (("before", n - PAGE), ("after", n + 1)):
+                deep = msgspec.structs.replace(query, **{direction: f"m{n}"})
+                page, cost = steps.of(partial(pages.messages, tx, SCOPE, deep))
+                assert [message.id for message in page.messages] == [f"m{k}" for k in range(first, first + PAGE)]
+                assert cost <= newest * 1.2
+
+
+@pytest.mark.spec("R29")
+async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
+    await (await SqliteDriver.open(tmp_path / "plan.db")).close()
+    connection = connect(str(tmp_path / "plan.db"))
+    listed = (
+        "newest_conversations",
+        "older_conversations",
+        "messages_before",
+        "messages_after",
+        "page_memories",
+        "note_versions",
+        "find_message",
+        "same_statement",
+        "queued_job",
+    )
+    for name in listed:
+        sql, names = load_positional()[name]
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * len(names)).fetchall()
+        said = " ".join(str(row[3]) for row in plan)
+        assert "SEARCH" in said, name
+        assert "SCAN" not in said, name
+        assert "TEMP B-TREE" not in said, name
+    connection.close()
