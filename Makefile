@@ -37,8 +37,9 @@ bench: $(VENV)-bench/.ready ## Run the benchmarks beside their peers, in an envi
 torture: $(VENV)/.dev ## Run the reliability scorecard with its full counts.
 	$(BIN)/python -m pytest --torture --timeout 7200 $(PYTEST_ARGS)
 
-docs: $(VENV)/.base ## Write the generated pages.
+docs: $(VENV)/.base ## Write the generated pages and the types of the blocking calls.
 	$(BIN)/python -m recollect.settings > docs/settings.md
+	$(BIN)/python -m tests.support.blocking_signatures
 
 lock: $(BIN)/uv ## Resolve the dependencies again and write requirements/*.txt.
 	$(BIN)/uv pip compile $(LOCK_FLAGS) --group build -o requirements/base.txt pyproject.toml

@@ -1,6 +1,7 @@
 """Recollect: the memory of chat applications and agents.
 
-`await recollect.open()` gives the whole service; `recollect.sync.open()` gives the same as blocking calls.
+`await recollect.open()` gives the whole service; `from recollect import sync` and `sync.open()` give the same as
+blocking calls.
 """
 
 from recollect.bootstrap import open  # noqa: A004  # reads as `recollect.open`

@@ -10,7 +10,7 @@ from recollect.domain.page import SearchQuery
 from recollect.storage.verify import Damage, unseen
 from recollect.testing import samples as sample
 from recollect.testing.samples import ALICE, BOB
-from tests.migration.databases import Database, SqliteDatabase, big, fill, problems
+from tests.migration.databases import Database, PostgresDatabase, SqliteDatabase, big, fill, problems
 
 pytestmark = pytest.mark.spec("R31")
 
@@ -43,6 +43,55 @@ async def test_a_changed_row_is_found_and_named(change: str, sqlite: SqliteDatab
     assert problems(sqlite) == []
     sqlite.execute(change)
     assert [text for text in problems(sqlite) if CHANGES[change] in text]
+
+
+async def test_changed_rows_of_postgres_are_found_and_named(postgres: PostgresDatabase) -> None:
+    async with postgres.store() as store:
+        await fill(store)
+    assert problems(postgres) == []
+    changes = {
+        change: said for change, said in CHANGES.items() if change.startswith("UPDATE") and "carol" not in change
+    }
+    changes["DELETE FROM memory_sources WHERE memory_id = 'y2'"] = "memory_sources acme/alice differs"
+    changes["DELETE FROM messages WHERE id = 'm4'"] = "counts 4 messages and has 3; has a head that is none"
+    for change in changes:
+        postgres.execute(change)
+    found = problems(postgres)
+    assert [said for said in changes.values() if not any(said in text for text in found)] == []
+
+
+async def test_what_postgres_should_have_refused_is_found(postgres: PostgresDatabase) -> None:
+    async with postgres.store() as store:
+        await fill(store)
+    postgres.execute("SET session_replication_role = replica; DELETE FROM users WHERE user_id = 'bob'")
+    ready = "UPDATE pg_index SET indisready = {} WHERE indexrelid = 'tombstones_pkey'::regclass"
+    postgres.execute(ready.format("false"))
+    postgres.execute("INSERT INTO tombstones SELECT * FROM tombstones")
+    postgres.execute(ready.format("true"))
+    found = problems(postgres)
+    assert "agents acme/bob has no users" in found
+    assert [text for text in found if text.startswith("tombstones acme/alice/message/") and "more than one" in text]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM message_terms",
+        "UPDATE message_terms SET terms = terms[2:]",
+        "INSERT INTO message_terms VALUES ('acme', 'alice', 9999, '{1}')",
+    ],
+)
+async def test_terms_out_of_step_in_postgres_are_found_and_repaired(change: str, postgres: PostgresDatabase) -> None:
+    async with postgres.store() as store:
+        await store.append(ALICE, sample.append("c1", "m1", sample.message("wordless", "…!")))
+    rows = postgres.rows()
+    postgres.execute(change)
+    assert indexed(list(postgres.maintenance.check(repair=False, progress=unseen)))
+    assert problems(postgres)
+    assert list(postgres.maintenance.check(repair=True, progress=unseen)) == []
+    assert postgres.rows() == rows
+    async with postgres.store() as store:
+        assert await store.search_messages(ALICE, SearchQuery(text="m1"))
 
 
 async def test_text_that_is_no_text_any_more_does_not_stop_the_walk(sqlite: SqliteDatabase) -> None:

@@ -120,16 +120,25 @@ async def test_what_came_and_went_after_the_backup_cannot_come_again(database: D
         await store.erase_message(ALICE, "c3", "brief", sample.erasure("r2"))
         await store.append(ALICE, sample.append("brief", "m1"))
         await store.erase_conversation(ALICE, "brief", sample.erasure("r3"))
+        await store.append(ALICE, sample.append("young", "kept", "brief"))
+        await store.erase_message(ALICE, "young", "brief", sample.erasure("r5"))
+        await store.append(ALICE, sample.append("short", "s1", "s2"))
+        await store.put_summary(ALICE, sample.summary("s9", "s1", conversation_id="short", delete_originals=True))
         await store.add_memories(ALICE, (sample.memory("yb", "brief statement", origin="user"),))
         await store.erase_memory(ALICE, "yb", sample.erasure("r4"))
 
     report = await restored(database, tmp_path, come_and_go)
     assert not report.erased.any()
-    assert report.tombstones == 4
+    assert report.tombstones == 5
     async with database.store() as store:
         assert (await store.append(ALICE, sample.append("c3", "brief"))).refused == ("brief",)
         with pytest.raises(ErasedError):
             await store.append(ALICE, sample.append("brief", "m1"))
+        resent = await store.append(ALICE, sample.append("young", "kept", "brief"))
+        assert (ids_of(resent.messages), resent.refused) == (["kept"], ("brief",))
+        # What a summary took the place of was not erased; without the summary it is welcome again.
+        resent = await store.append(ALICE, sample.append("short", "s1", "s2"))
+        assert ids_of(resent.messages) == ["s1", "s2"]
         again = sample.memory("yb", "Brief  statement", origin="user")
         assert (await store.add_memories(ALICE, (again,))).refused == ("yb",)
         receipts = [
@@ -137,7 +146,7 @@ async def test_what_came_and_went_after_the_backup_cannot_come_again(database: D
             for one in await store.list_audit(ALICE, AuditQuery(limit=100))
             if one.action == "erase"
         ]
-        assert sorted(receipts) == ["r1", "r2", "r3", "r4"]
+        assert sorted(receipts) == ["r1", "r2", "r3", "r4", "r5"]
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["conversation", "message"])

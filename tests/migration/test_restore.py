@@ -19,6 +19,7 @@ from recollect.testing import samples as sample
 from recollect.testing.samples import ALICE, ids_of
 from recollect.testing.store.dump import dump
 from tests.migration.databases import Database, SqliteDatabase, fill, problems
+from tests.migration.steps import MORE, more_steps
 
 pytestmark = pytest.mark.spec("R31")
 
@@ -46,7 +47,7 @@ async def test_a_restore_brings_back_exactly_what_was_backed_up(database: Databa
     file = tmp_path / "backup"
     async with database.store() as store:
         await fill(store)
-        before, rows = await dump(store, ALICE), database.rows()
+        before, rows, schema = await dump(store, ALICE), database.rows(), database.schema()
         database.maintenance.back_up(file, force=False, progress=unseen)
         await store.append(ALICE, sample.append("c1", "later"))
         await store.append(ALICE, sample.append("c9", "later"))
@@ -56,7 +57,7 @@ async def test_a_restore_brings_back_exactly_what_was_backed_up(database: Databa
 
     assert not report.erased.any()
     assert (report.damage, report.migrated, report.old) == ((), (), None)
-    assert database.rows() == rows
+    assert (database.rows(), database.schema()) == (rows, schema)
     assert problems(database) == []
     async with database.store() as store:
         assert await dump(store, ALICE) == before
@@ -73,6 +74,25 @@ async def test_a_backup_is_restored_where_there_are_no_tables(database: Database
     restore(database, backup)
     assert database.rows() == rows
     assert problems(database) == []
+
+
+def test_an_older_backup_is_brought_to_the_current_schema(database: Database, backup: Path) -> None:
+    restore(database, backup)
+    rows = database.rows()
+    with more_steps():
+        for _ in database.maintenance.migrate(None):
+            pass
+        schema = database.schema()
+        report = restore(database, backup)
+        assert (report.manifest.schema, len(report.migrated)) == (1, MORE)
+        assert database.schema() == schema
+        assert {name: found for name, found in database.rows().items() if name in rows} == rows
+        assert problems(database) == []
+        database.maintenance.back_up(backup, force=True, progress=unseen)
+    newer, kept = database.rows(), backup.read_bytes()
+    with pytest.raises(StorageError, match="install a newer recollect"):
+        restore(database, backup)
+    assert (database.rows(), backup.read_bytes()) == (newer, kept)
 
 
 async def test_a_backup_is_restored_on_another_machine(sqlite: SqliteDatabase, tmp_path: Path) -> None:

@@ -142,9 +142,21 @@ def _conversation(both: Both, scope: Scope, conversation_id: str) -> None:
             both("list_messages", scope, MessageQuery(conversation_id=conversation_id, limit=2, after=message_id))
             both("get_message", scope, conversation_id, message_id)
     both("list_turns", scope, conversation_id)
-    both("active_summaries", scope, conversation_id)
+    _covered_once(both, scope, conversation_id)
     for summary_id in values.SUMMARIES:
         both("expand_summary", scope, conversation_id, summary_id)
+
+
+def _covered_once(both: Both, scope: Scope, conversation_id: str) -> None:
+    """Check that on the head's branch no two active summaries cover one message."""
+    page = both("list_messages", scope, MessageQuery(conversation_id=conversation_id, limit=100))
+    path = [message.id for message in page.messages]
+    covered: list[str] = []
+    for summary in both("active_summaries", scope, conversation_id):
+        if summary.last_message_id in path:
+            layers = both("expand_summary", scope, conversation_id, summary.id)
+            covered += [message_id for layer in layers for message_id in layer.message_ids if message_id in path]
+    assert len(covered) == len(set(covered))
 
 
 def _backwards(both: Both, scope: Scope, conversation_id: str, all_branches: bool) -> list[str]:

@@ -16,12 +16,12 @@ import pytest
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.errors import StorageUnavailableError
-from recollect.storage import conversations, notes, postgres_connection
+from recollect.storage import conversations, jobs, notes, postgres_connection
 from recollect.storage.driver import Transaction
 from recollect.storage.postgres import PostgresDriver, PostgresOptions
 from recollect.storage.postgres_transaction import PostgresTransaction
 from recollect.storage.store import SqlStore
-from recollect.testing.samples import ALICE, append, note
+from recollect.testing.samples import ALICE, after, append, claims, job, note
 from tests.storage.commit_proxy import CommitProxy
 from tests.support.servers import PostgresAddress, PostgresServer
 
@@ -139,6 +139,27 @@ async def test_an_outcome_that_cannot_be_known_is_not_guessed(proxy: CommitProxy
         await far.write(ALICE, work)
     assert len(attempts) == 1
     assert (await SqlStore(far).get_note(ALICE)).notes == "once"
+
+
+async def test_a_claim_whose_outcome_got_lost_runs_out(proxy: CommitProxy, far: PostgresDriver) -> None:
+    store = SqlStore(far)
+    await store.enqueue_job(ALICE, job("j1"), after(0))
+    proxy.lose = "reply"
+    with pytest.raises(StorageUnavailableError, match="unknown"):
+        await store.claim_jobs(claims("w1"))
+    assert await store.claim_jobs(claims("w2")) == ()
+    (taken,) = await store.claim_jobs(claims("w2", now=after(10_000)))
+    assert taken.job.attempts == 2
+
+
+async def test_looking_for_jobs_in_vain_writes_nothing(postgres_driver: PostgresDriver) -> None:
+    postgres_driver.queries["id"] = b"SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
+
+    def work(tx: Transaction) -> tuple[object, ...] | None:
+        assert jobs.claim(tx, claims()) == ()
+        return tx.one("id")
+
+    assert await postgres_driver.write_any(work) == (False,)
 
 
 async def test_a_read_is_answered_even_if_its_end_gets_lost(proxy: CommitProxy, far: PostgresDriver) -> None:

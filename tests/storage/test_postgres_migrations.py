@@ -16,7 +16,7 @@ from recollect.storage.postgres import PostgresDriver
 from recollect.storage.store import SqlStore
 from recollect.testing.samples import ALICE, append, claims, job
 from recollect.testing.store.calls import furnish
-from tests.support.servers import PostgresServer
+from tests.support.servers import PostgresAddress, PostgresServer
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -254,9 +254,11 @@ async def test_a_role_that_escapes_row_security_is_refused(start_postgres: Calla
         await PostgresDriver.open(server.address.url())
 
 
-async def test_a_database_in_another_encoding_is_refused(start_postgres: Callable[..., PostgresServer]) -> None:
-    server = start_postgres(durable=False)
-    with connect(server.address.url()) as admin:
-        admin.execute("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0")
-    with pytest.raises(StorageError, match="UTF8"):
-        await PostgresDriver.open(server.address.url("old"))
+async def test_a_database_in_another_encoding_is_refused(shared_postgres: PostgresAddress) -> None:
+    with connect(shared_postgres.url()) as admin:
+        admin.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0")
+    try:
+        with pytest.raises(StorageError, match="UTF8"):
+            await PostgresDriver.open(shared_postgres.url("latin"))
+    finally:
+        shared_postgres.drop_database("latin")

@@ -15,7 +15,7 @@ from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import Answer, RequestKey
 from recollect.domain.job import Claim, ClaimRequest, NewJob
 from recollect.domain.memory import MemoryChanges, NewMemory, Source
-from recollect.domain.message import NewMessage
+from recollect.domain.message import NewMessage, WrittenRole
 from recollect.domain.note import NoteChange
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
@@ -73,7 +73,7 @@ class Client:
         return " ".join(self._rng.choices(WORDS, k=length)) + f" {self._new('w')}"
 
     def _message(self) -> NewMessage:
-        role = self._rng.choice(("user", "assistant"))
+        role: WrittenRole = "user" if self._rng.random() < 0.5 else "assistant"
         metadata = {"mood": self._text()} if self._rng.random() < 0.2 else {}
         text = self._text()
         return NewMessage(id=self._new("m"), role=role, content=text, created_at=self._now, metadata=metadata)

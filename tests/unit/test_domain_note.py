@@ -76,7 +76,8 @@ def test_an_operation_needs_what_it_works_with(operation: NoteOperation) -> None
         for missing in (None, "", "  ", "#", "## "):
             with pytest.raises(InvalidNoteOperationError, match="needs section_header"):
                 change(operation, "text", missing)
-    assert change(operation, "text" if needs_content else None, "Tea" if needs_header else None)
+    enough = change(operation, "text" if needs_content else None, "Tea" if needs_header else None)
+    assert enough.operation == operation
 
 
 def test_an_unknown_operation_is_refused() -> None:

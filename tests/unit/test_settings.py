@@ -52,6 +52,7 @@ def test_defaults_are_those_of_the_documents() -> None:
     assert (settings.archive.every_messages, settings.archive.every_minutes) == (20, 5)
     assert settings.archive.retention_days is None
     assert (settings.window.size, settings.context.format) == (20, "s4")
+    assert (settings.model.url, settings.model.kind, settings.keys) == (None, "auto", {})
     assert settings.storage.sqlite_path is not None
     assert settings.storage.sqlite_path.is_absolute()
     assert settings == Settings()
@@ -254,6 +255,10 @@ VALID: dict[str, st.SearchStrategy[Any]] = {
     "archive.retention_days": st.integers(1, 36_500),
     "window.size": st.integers(20, 10_000),
     "context.format": st.sampled_from(["s4", "s1"]),
+    "model.kind": st.sampled_from(["auto", "openai", "anthropic", "gemini", "none"]),
+    "model.first_token_timeout_seconds": st.floats(0.001, 3600),
+    "model.max_retries": st.integers(0, 10),
+    "model.breaker_failures": st.integers(1, 1000),
 }
 
 

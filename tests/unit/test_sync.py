@@ -86,7 +86,7 @@ class Service:
         return function()
 
     async def close(self) -> None:
-        self.events.append("closed")
+        await asyncio.to_thread(self.events.append, "closed")
 
 
 class Part:

@@ -9,8 +9,6 @@ import msgspec
 from recollect.domain.checks import check_count, check_duration, check_id, check_time, check_type
 from recollect.errors import ErasedError, IdempotencyMismatchError, RequestInFlightError
 
-MAX_ANSWER = 2_000_000
-
 
 class RequestKey(msgspec.Struct, frozen=True, kw_only=True):
     """The key a caller chose and a digest of what it asked."""

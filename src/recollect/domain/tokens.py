@@ -1,11 +1,12 @@
 """Estimate how many tokens a text costs a model, without any model's vocabulary.
 
-The estimate stands for the worst of the usual vocabularies, so that a budget holds whichever model reads the text.
-Measured on 80 languages, chats and code against o200k, cl100k, Llama 3, Mistral Tekken, Gemma 3, Qwen 3, DeepSeek 3,
-GLM 4 and Kimi K2, it stays above 0.95 of the largest count for texts of a paragraph and more.
-The older vocabularies of 32,000 tokens need up to a quarter more.
+The estimate stands for the worst of the usual vocabularies, so that a budget holds whichever model reads the text:
+o200k, cl100k, Llama 3, Mistral Tekken, Gemma 3, Qwen 3, DeepSeek 3, GLM 4 and Kimi K2.
+Measured on chats, code and 80 languages it is 1.0 to 1.6 times the largest of their counts, and never below 0.9 of it.
+Older vocabularies of 32,000 tokens can need more.
 
-Joining texts changes little: for all a and b, `max(e(a), e(b)) - 5 <= e(a + b) <= e(a) + e(b) + 5`.
+Texts joined by a space cost at most 2 more than their sum and no less than the larger.
+Joined anywhere, even within a word, they cost at most 20 more than their sum and at most 5 less than the larger.
 """
 
 from __future__ import annotations
@@ -117,6 +118,10 @@ _LINE, _INDENT = 0.9, 0.4
 _LONG_RUN: Final = b"x" * 33
 _LONG_ASCII: Final = re.compile("[!-~]{33,}")
 
+#: Each paragraph is priced in its own language.
+_PARAGRAPHS: Final = re.compile("\n\n+")
+_ASCII_PARAGRAPHS: Final = re.compile(b"\n\n+")
+
 _LATIN_WORD: Final = re.compile("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]+")
 
 #: From which character on what each character costs; a byte is a token at worst, so no rate exceeds the bytes.
@@ -189,8 +194,9 @@ def estimate_tokens(text: str) -> int:
     """Return about how many tokens the text has, rather too many than too few."""
     if text.isascii():
         data = text.encode()
-        return math.ceil(_shape(data) + sum(map(_ascii_words, data.split(b"\n\n"))))
-    words = sum(map(_latin_words, text.split("\n\n")))
+        parts = _ASCII_PARAGRAPHS.split(data) if b"\n\n" in data else [data]
+        return math.ceil(_shape(data) + sum(map(_ascii_words, parts)))
+    words = sum(map(_latin_words, _PARAGRAPHS.split(text)))
     return math.ceil(_shape(text.encode("ascii", "ignore")) + words + _other_characters(text))
 
 

@@ -106,7 +106,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     #: Ids that were stored before.
     duplicates: tuple[str, ...] = ()
-    #: Ids that were erased or cleared and stay so.
+    #: Ids that were erased or cleared, or that a summary replaced for good, and stay so.
     refused: tuple[str, ...] = ()
 
 

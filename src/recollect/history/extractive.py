@@ -26,9 +26,8 @@ from recollect.history.sentences import SAMPLE, sentences, shortened
 GENERATOR = "extractive"
 
 AT_MOST = 1_200
-#: A summary takes no more than this share of what it covers, unless that is very short.
-SHARE = 0.35
-AT_LEAST = 200
+#: A summary takes no more than this share of what it covers, but may always take this part of its limit.
+SHARE, LEAST_PART = 0.35, 1 / 6
 #: How many characters are read in all; each message gets its part of them, so that any range takes bounded time.
 READ = 200_000
 LEAST_READ = 300
@@ -123,7 +122,7 @@ def _summary(passages: Sequence[Passage], at_most: int, measure: Measure) -> str
         named = dict.fromkeys(passage.speaker for passage in passages if passage.speaker)
         return _fitting(f"{', '.join(named)}: …" if passages else "", at_most, measure)
     source = sum(measure(candidate.text) for candidate in candidates)
-    budget = min(at_most, max(AT_LEAST, int(source * SHARE)))
+    budget = min(at_most, max(int(at_most * LEAST_PART), int(source * SHARE)))
     kept = _choose(passages, candidates, budget, measure)
     while len(kept) > 1 and measure(_written(passages, candidates, kept)) > at_most:
         kept.pop()

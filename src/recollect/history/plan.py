@@ -159,23 +159,27 @@ def _closed(messages: Sequence[Message], settings: PlanSettings) -> list[bool]:
 
 
 def _calls(messages: Sequence[Message], patience: int) -> Iterator[tuple[int, int]]:
-    """List where each tool call stands with the last of its results, or with the end while it is waited for."""
-    open_calls: dict[str, int] = {}
-    waiting: dict[str, int] = {}
+    """List where each tool call stands with each of its results, or with the end while one is waited for."""
+    made: dict[str, int] = {}
+    waiting: dict[str, tuple[int, int]] = {}
+    spoken = 0
     for at, message in enumerate(messages):
+        if message.role == "tool":
+            call_id = message.tool_call_id or ""
+            waiting.pop(call_id, None)
+            if call_id in made:
+                yield made[call_id], at
+            continue
+        spoken += 1
         if message.role == "user":
             waiting.clear()
         for call in message.tool_calls:
-            open_calls[call.id] = at
+            made[call.id] = at
             if call.output is None:
-                waiting[call.id] = at
-        made = open_calls.get(message.tool_call_id) if message.tool_call_id is not None else None
-        if made is not None and message.role == "tool":
-            waiting.pop(message.tool_call_id or "", None)
-            yield made, at
-    for made in waiting.values():
-        if len(messages) - made <= patience:
-            yield made, len(messages)
+                waiting[call.id] = at, spoken
+    for at, spoken_before in waiting.values():
+        if spoken - spoken_before < patience:
+            yield at, len(messages)
 
 
 def _summaries(
@@ -183,7 +187,7 @@ def _summaries(
 ) -> Sequence[Summary]:
     """Choose the neighbours that are most alike in size, none unless there are too many.
 
-    So what is old is told ever shorter, and nothing is retold more often than the logarithm of the length.
+    So what is old is told ever shorter, and is retold about as often as the logarithm of the length.
     """
     if sum(summary.folded_into is None for summary in holding) <= settings.most_summaries:
         return ()

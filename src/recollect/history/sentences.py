@@ -15,12 +15,15 @@ LONGEST = 240
 #: How much of a block of code or of an address stays.
 SAMPLE = 60
 
+#: Characters that may belong together, such as a family of emoji.
+_LONGEST_CLUSTER = 12
+
 _CLOSING = "\"'”’»)\\]）」』】》〉"
 #: A full stop needs a space after it; the marks of other scripts stand for themselves.
-_END = re.compile(rf"[.!?…]+[{_CLOSING}]*(?=\s)|[。！？｡।॥؟۔։።፧။។]+[{_CLOSING}]*|\n")
+_END = re.compile(rf"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?=\s)|[。！？｡।॥؟۔։።፧။។]+[{_CLOSING}]*|\n")
 _FENCE = re.compile(r"```[^\n`]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _LONG_RUN = re.compile(rf"[!-~]{{{2 * SAMPLE},}}")
-_BULLET = re.compile(r"(?:[-*+•·>#|]+|\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"\A(?:[-*+•·>#|]+|\d{1,3}[.)])\s+")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)([^\n*_]+)\1")
 _SPACE = re.compile(r"\s+")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«]*\Z")
@@ -44,9 +47,9 @@ def sentences(text: str) -> list[str]:
 
 def shortened(text: str, at_most: int) -> str:
     """Return the text on one line, cut at a word where it is longer than this many characters."""
-    line = _SPACE.sub(" ", text[: 4 * at_most + 4]).strip()
-    if len(line) <= at_most:
-        return line
+    line = _SPACE.sub(" ", text.lstrip()[: 4 * at_most + 4]).rstrip()
+    if len(line) <= at_most or at_most < 2:
+        return line[:at_most]
     return line[: _cut(line, at_most - 1)].rstrip() + "…"
 
 
@@ -101,6 +104,7 @@ def _cut(text: str, at: int) -> int:
     best = max(text.rfind(mark, at // 2, at) for mark in " ,;，、；،")
     if best > 0:
         return best + 1
-    while at > 1 and (unicodedata.category(text[at])[0] == "M" or "\u200d" in text[at - 1 : at + 1]):
-        at -= 1
+    for back in range(min(at, _LONGEST_CLUSTER)):
+        if unicodedata.category(text[at - back])[0] != "M" and "\u200d" not in text[at - back - 1 : at - back + 1]:
+            return max(at - back, 1)
     return max(at, 1)

@@ -76,7 +76,7 @@ class ConversationStore(Protocol):
     async def record_turn(self, scope: Scope, record: TurnRecord) -> Appended:
         """Store a turn: its messages, jobs, access counts and the answer to a retry.
 
-        A turn with a stored id adds only what was missing of its messages.
+        A turn with a stored id adds only what was missing of its messages; one of erased messages only adds nothing.
         """
 
     async def archive(self, scope: Scope, batch: ArchiveBatch) -> ArchivedBatch:
@@ -106,7 +106,7 @@ class ConversationStore(Protocol):
 
         The range must be one contiguous chain that no active summary covers; else `ConflictError`, and nothing changes.
         The same summary id again returns the stored one.
-        With `delete_originals` the covered messages are gone in the same transaction.
+        With `delete_originals` the covered messages are gone in the same transaction, and refused if they come again.
         """
 
     async def active_summaries(self, scope: Scope, conversation_id: str) -> tuple[Summary, ...]:

@@ -24,9 +24,9 @@ class MemoryStore(Protocol):
     """
 
     async def add_memories(self, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
-        """Store memories; those that say what is stored are duplicates, those that were erased are refused.
+        """Store memories; those that say what is stored are duplicates.
 
-        What a person adds by hand is never refused.
+        Those that were erased, and those that cite an erased message, are refused, unless a person adds them by hand.
         """
 
     async def get_memory(self, scope: Scope, memory_id: str) -> Memory:
@@ -39,7 +39,7 @@ class MemoryStore(Protocol):
         """Apply the changes, keep what the memory was, and return it after them.
 
         Raise `StaleVersionError` if an expected version is given and does not hold,
-        `ConflictError` if another current memory says the same.
+        `ErasedError` if a source to add was erased, `ConflictError` if another current memory says the same.
         """
 
     async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:

@@ -23,7 +23,7 @@ class RequestStore(Protocol):
         """Keep the answer for every retry; the first one stays."""
 
     async def abandon_request(self, scope: Scope, request: RequestKey) -> None:
-        """Let the request be tried again, unless it was answered."""
+        """Let this very request be tried again, unless it was answered; one with other content is left alone."""
 
     async def forget_requests(self, scope: Scope, before: datetime) -> int:
         """Delete the records of requests begun before this time and return how many."""

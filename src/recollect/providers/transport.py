@@ -19,6 +19,8 @@ from recollect.providers.sse import EventParser, ServerEvent
 from recollect.providers.text import at, parsed, text_at
 
 _ERROR_BYTES = 64 * 1024
+# Calls are bounded by who makes them; the first number only keeps a mistake there from taking all sockets.
+_POOL = httpx2.Limits(max_connections=1000, max_keepalive_connections=20, keepalive_expiry=5.0)
 _RETRIED_STATUSES = {408, 409, 425, 429}
 _REFUSALS = {"invalid_request_error", "authentication_error", "permission_error", "not_found_error"}
 # Names such as `insufficient_quota` help people; anything longer could hold their text.
@@ -95,14 +97,15 @@ class Transport:
 
         It waits without end; the caller sets the deadline.
         """
-        request = httpx2.Request(
-            "POST",
-            self._url + call.path,
-            headers=self._headers,
-            content=msgspec.json.encode(call.body),
-            extensions={"timeout": {"connect": self._limits.connect, "read": None, "write": None, "pool": None}},
-        )
+        patience = {"connect": self._limits.connect, "read": None, "write": None, "pool": None}
         with translated():
+            request = httpx2.Request(
+                "POST",
+                self._url + call.path,
+                headers=self._headers,
+                content=msgspec.json.encode(call.body),
+                extensions={"timeout": patience},
+            )
             response = await self._connected().handle_async_request(request)
         try:
             opened = Response(response, self._limits)
@@ -122,9 +125,14 @@ class Transport:
         if self._closed:
             raise ProviderUnavailableError("the model was closed")
         if self._pool is None:
-            # Made when first used, since reading the certificates takes 50 ms.
-            self._pool = httpx2.AsyncHTTPTransport(trust_env=False)
+            # Reading the certificates takes 50 ms, so it is done when first needed, and not for a server without them.
+            self._pool = httpx2.AsyncHTTPTransport(verify=must_verify(self._url), trust_env=False, limits=_POOL)
         return self._pool
+
+
+def must_verify(url: str) -> bool:
+    """Tell whether a server must prove who it is: always, but for an address that has no encryption at all."""
+    return httpx2.URL(url).scheme != "http"
 
 
 class Response:
@@ -154,7 +162,7 @@ class Response:
     async def events(self) -> AsyncGenerator[ServerEvent, None]:
         """Give the events of a stream."""
         parser = EventParser(self._limits.max_event_bytes)
-        async with aclosing(self._chunks()) as chunks:
+        async with aclosing(self._chunks(self._limits.max_bytes)) as chunks:
             async for chunk in chunks:
                 for event in parser.feed(chunk):
                     yield event
@@ -163,21 +171,22 @@ class Response:
 
     async def whole(self) -> Any:
         """Read the whole answer and parse it."""
-        async with aclosing(self._chunks()) as chunks:
+        # Nothing in it repeats, so it has no more to say than the longest event.
+        async with aclosing(self._chunks(self._limits.max_event_bytes)) as chunks:
             return parsed(b"".join([chunk async for chunk in chunks]).decode(errors="replace"))
 
-    async def _chunks(self) -> AsyncGenerator[bytes, None]:
-        left = self._limits.max_bytes
+    async def _chunks(self, at_most: int) -> AsyncGenerator[bytes, None]:
+        left = at_most
         with translated():
             async for chunk in self._response.aiter_raw():
                 left -= len(chunk)
                 if left < 0:
-                    raise ProviderOutputError(f"the reply is longer than {self._limits.max_bytes} bytes")
+                    raise ProviderOutputError(f"the reply is longer than {at_most} bytes")
                 yield chunk
 
     async def _some(self, at_most: int) -> bytes:
         found = bytearray()
-        async with aclosing(self._chunks()) as chunks:
+        async with aclosing(self._chunks(self._limits.max_bytes)) as chunks:
             async for chunk in chunks:
                 found += chunk
                 if len(found) >= at_most:

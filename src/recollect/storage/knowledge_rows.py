@@ -16,6 +16,7 @@ from recollect.errors import CorruptRecordError
 from recollect.storage.driver import Row
 from recollect.storage.rows import (
     checksum,
+    flag,
     instant,
     json_object,
     json_text,
@@ -78,7 +79,7 @@ def memory_from(scope: Scope, row: Row) -> Memory:
     """Return the memory of a row, or raise if the row was damaged."""
     values: dict[str, Any] = dict(zip(_MEMORY, row[:-1], strict=True))
     for name in ("is_pinned", "is_archived"):
-        values[name] = bool(values[name])
+        values[name] = flag(values[name])
     if _memory_checksum(scope, values) != row[-1]:
         raise CorruptRecordError("memory", str(values["id"]))
     for name in _MEMORY_TIMES:

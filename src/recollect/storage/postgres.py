@@ -50,7 +50,8 @@ class _LostError(Exception):
     def __init__(self, error: psycopg.Error, tx: PostgresTransaction, server_start: str, result: Any) -> None:
         super().__init__()
         self.error = error
-        self.transaction_id = tx.transaction_id if tx.is_committing else None
+        self.was_committing = tx.is_committing
+        self.transaction_id = tx.transaction_id
         self.server_start = server_start
         #: What the work returned, if the commit was sent.
         self.result = result
@@ -77,7 +78,10 @@ class PostgresDriver:
 
     @classmethod
     async def open(cls, url: str, options: PostgresOptions | None = None) -> PostgresDriver:
-        """Open the database, creating its tables if it is new."""
+        """Open the database, creating its tables if it is new.
+
+        The address leads to Postgres itself, or to a pooler that gives each connection a session of its own.
+        """
         return await asyncio.to_thread(cls._opened, url, options or PostgresOptions())
 
     @classmethod
@@ -107,7 +111,10 @@ class PostgresDriver:
         return await self._in_thread(scope, work, writes=True)
 
     async def write_any(self, work: Work[T]) -> T:
-        """Run work that belongs to no scope; until it enters one it sees no row."""
+        """Run work that belongs to no scope; until it enters one it sees no row.
+
+        If the connection is lost during the commit this raises; a claim that was committed runs out by itself.
+        """
         return await self._in_thread(None, work, writes=True)
 
     async def _in_thread(self, scope: Scope | None, work: Work[T], *, writes: bool) -> T:
@@ -138,7 +145,7 @@ class PostgresDriver:
                 self._attempt(answer, scope, work, writes)
                 return
             except _LostError as lost:
-                if lost.transaction_id is not None and self._was_committed(lost):
+                if lost.was_committing and self._was_committed(lost):
                     answer.set_result(lost.result)
                     return
                 if not may_reconnect or pause is None:
@@ -175,7 +182,7 @@ class PostgresDriver:
         """Ask the server what became of a transaction whose commit was sent and not answered."""
         deadline = time.monotonic() + self._patience
         with our_errors():
-            while time.monotonic() < deadline:
+            while lost.transaction_id is not None and time.monotonic() < deadline:
                 with checkout(self._pool) as connection:
                     row = connection.execute(self.queries["outcome"], {"transaction": lost.transaction_id}).fetchone()
                     is_same_start = connection.server_start == lost.server_start

@@ -114,12 +114,11 @@ class PostgresConnection(psycopg.Connection[Row]):
 
         On an idle connection nothing is to be read, unless the server said goodbye or something in passing.
         """
-        poll = select.poll()
-        poll.register(self.fileno(), select.POLLIN)
-        if not poll.poll(0):
-            return True
         try:
-            psycopg_pool.ConnectionPool.check_connection(self)
+            poll = select.poll()
+            poll.register(self.fileno(), select.POLLIN)
+            if poll.poll(0):
+                psycopg_pool.ConnectionPool.check_connection(self)
         except psycopg.Error:
             return False
         return True

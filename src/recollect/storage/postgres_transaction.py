@@ -46,18 +46,18 @@ class PostgresTransaction:
         self._queries = queries
         self._opening: psycopg.Cursor[Row] | None = None
         values = {"tenant": "", "user": ""} if scope is None else {"tenant": scope.tenant, "user": scope.user}
-        begin, name = (WRITE, "set_scope_to_write") if writes else (READ, "set_scope")
-        self._ahead: list[Statement] = [(begin, {}), (queries[name], values)]
+        # Looking for jobs mostly finds none; with an id even that would have to be written to the disk.
+        self._has_id = writes and scope is not None
+        enter = queries["set_scope_to_write" if self._has_id else "set_scope"]
+        self._ahead: list[Statement] = [(WRITE if writes else READ, {}), (enter, values)]
         self._indexed: dict[tuple[str, str], list[tuple[int, str]]] = {}
         self._unindexed: dict[tuple[str, str], list[int]] = {}
 
     @property
-    def transaction_id(self) -> str:
-        """The id of a transaction that writes, known since its first statement."""
-        assert self._opening is not None  # asked for only after the commit was sent
-        row = self._opening.fetchone()
-        assert row is not None  # a SELECT without FROM
-        return str(row[-1])
+    def transaction_id(self) -> str | None:
+        """The id of a transaction that writes in a scope, known since its first statement."""
+        row = self._opening.fetchone() if self._has_id and self._opening is not None else None
+        return None if row is None else str(row[-1])
 
     def _execute(self, sql: bytes, values: Mapping[str, Any]) -> psycopg.Cursor[Row]:
         if not self._ahead:

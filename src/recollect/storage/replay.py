@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import chain
 
 import msgspec
 
+from recollect.domain.conversation import NewConversation
 from recollect.domain.erasure import (
     Erased,
     Erasure,
@@ -25,7 +27,7 @@ from recollect.domain.erasure import (
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, NotFoundError, StorageError
 from recollect.storage import erasure
-from recollect.storage.conversations import lock, save
+from recollect.storage.conversations import create, lock, save
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, instant, json_object, scoped
 
@@ -62,8 +64,8 @@ class Erasures(msgspec.Struct, frozen=True, kw_only=True):
     #: When each was buried, by owner and mark.
     tombstones: dict[tuple[Owner, Tombstone], int]
     entries: tuple[Entry, ...]
-    #: Conversations whose writers must look up tombstones.
-    looked_up: frozenset[tuple[Owner, str]]
+    #: Conversations whose writers must look up tombstones, each with its agent and its age.
+    looked_up: dict[tuple[Owner, str], tuple[str, int]]
     #: Conversation and message ids that memories outlived.
     outlived: frozenset[tuple[Owner, str, str]]
     #: The age of the oldest memory of a conversation.
@@ -91,7 +93,7 @@ def gather(tx: Transaction) -> Erasures:
         salt=tx.salt,
         tombstones=buried,
         entries=tuple(Entry(*row) for row in tx.all("all_erasures")),
-        looked_up=frozenset(((t, u), i) for t, u, i in tx.all("conversations_with_erased", yes=True)),
+        looked_up={((t, u), i): (agent, at) for t, u, i, agent, at in tx.all("conversations_with_erased", yes=True)},
         outlived=frozenset(((t, u), c, m) for t, u, c, m in tx.all("sources_without_message")),
         oldest={((t, u), c): at for t, u, c, at in tx.all("oldest_memories")},
     )
@@ -154,25 +156,25 @@ class _Replay:
         self.tx.enter(self.scope)
         for conversation_id, message_id in self.tx.all("message_ids_of_user", **scoped(self.scope)):
             self._messages.setdefault(conversation_id, []).append(message_id)
-        messages: dict[str, Entry] = {}
+        messages: dict[tuple[str, int], list[Entry]] = defaultdict(list)
         for entry in entries:
             if entry.kind == "message":
-                messages[entry.entity_id] = entry
+                messages[entry.entity_id, entry.at].append(entry)
             elif not self._redo(entry):
                 self._keep(entry)
         self._conversations_by_digest(buried)
         self._messages_by_digest(buried, messages)
         self._memories_by_digest(buried)
-        for entry in messages.values():
+        for entry in chain(*messages.values()):
             self._keep(entry)
         if self.past.salt == self.tx.salt:
             for tombstone, at in buried.items():
                 self.tx.run(
                     "insert_tombstone", **scoped(self.scope), kind=tombstone.kind, digest=tombstone.digest, at=at
                 )
-        for owner, conversation_id in sorted(self.past.looked_up):
+        for (owner, conversation_id), (agent, at) in sorted(self.past.looked_up.items()):
             if owner == self.owner:
-                self._look_up_from_now_on(conversation_id)
+                self._look_up_from_now_on(conversation_id, agent, at)
 
     def _redo(self, entry: Entry) -> bool:
         """Do an erasure again; tell whether there was anything of it."""
@@ -227,13 +229,13 @@ class _Replay:
             if at is not None:
                 self._count(erasure.conversation(self.tx, self.scope, conversation_id, self._nameless(at)))
 
-    def _messages_by_digest(self, buried: dict[Tombstone, int], entries: dict[str, Entry]) -> None:
+    def _messages_by_digest(self, buried: dict[Tombstone, int], entries: dict[tuple[str, int], list[Entry]]) -> None:
         for conversation_id, message_id in self._rows("message", buried, "message_ids_of_user"):
             at = buried.get(message_tombstone(self.past.salt, conversation_id, message_id))
             if at is None:
                 continue
-            entry = entries.pop(message_id, None)
-            name = self.receipt_id if entry is None else entry.receipt_id
+            known = entries.get((message_id, at))
+            name = known.pop().receipt_id if known else self.receipt_id
             kept = (self.owner, conversation_id, message_id) in self.past.outlived
             again = Erasure(receipt_id=name, at=instant(at), memories=not kept)
             self._count(erasure.message(self.tx, self.scope, conversation_id, message_id, again))
@@ -252,10 +254,30 @@ class _Replay:
     def _nameless(self, at: int) -> Erasure:
         return Erasure(receipt_id=self.receipt_id, at=instant(at))
 
-    def _look_up_from_now_on(self, conversation_id: str) -> None:
+    def _look_up_from_now_on(self, conversation_id: str, agent: str, at: int) -> None:
+        """Make every writer of the conversation look up tombstones.
+
+        One that the backup does not know yet is made, empty: else a client that sends its transcript again
+        would make it, and nobody would look.
+        """
         try:
             stored = lock(self.tx, self.scope, conversation_id)
         except NotFoundError:
-            return
+            if self.past.salt != self.tx.salt or not self._has_erased_messages(conversation_id):
+                return
+            new = NewConversation(id=conversation_id, at=instant(at), agent=agent)
+            stored = create(self.tx, self.scope, new)
         if not stored.has_erased:
             save(self.tx, self.scope, StoredConversation(stored.number, stored.value, True))
+
+    def _has_erased_messages(self, conversation_id: str) -> bool:
+        """Tell whether a person erased messages of the conversation; a summary may have replaced them as well."""
+        for entry in self.past.entries:
+            if (entry.tenant, entry.user) != self.owner:
+                continue
+            mark = message_tombstone(self.past.salt, conversation_id, entry.entity_id)
+            if entry.kind == "clear" and entry.entity_id == conversation_id:
+                return True
+            if entry.kind == "message" and (self.owner, mark) in self.past.tombstones:
+                return True
+        return False

@@ -33,8 +33,8 @@ def finish(tx: Transaction, scope: Scope, answer: Answer, at: datetime) -> None:
 
 
 def abandon(tx: Transaction, scope: Scope, request: RequestKey) -> None:
-    """Forget a request that came to nothing."""
-    tx.run("delete_request", **scoped(scope), key=request.key)
+    """Forget this very request if it came to nothing."""
+    tx.run("delete_request", **scoped(scope), key=request.key, digest=request.digest)
 
 
 def _find(tx: Transaction, scope: Scope, key: str) -> IdempotencyRecord | None:

@@ -67,6 +67,14 @@ def optional_instant(value: int | None) -> datetime | None:
     return None if value is None else _EPOCH + timedelta(0, 0, value)
 
 
+def flag(value: Any) -> bool:
+    """Return a stored flag; a damaged one stays as it is, for the checksum to notice."""
+    return _FLAGS.get(value, value)
+
+
+_FLAGS: dict[Any, Any] = {0: False, 1: True}
+
+
 def json_text(value: object) -> str | None:
     """Return the value as JSON text; what is empty is not stored."""
     return _to_json(value).decode() if value else None
@@ -142,7 +150,7 @@ def conversation_from(scope: Scope, row: Row) -> StoredConversation:
     """Return the conversation of a row, or raise if the row was damaged."""
     number, i, agent, title, source, metadata, head, count, summary, created, updated, activity, *rest = row
     version, next_seq, extracted, archived, pinned, active, branched, has_erased, expected = rest
-    flags = (bool(archived), bool(pinned), bool(active), bool(branched), bool(has_erased))
+    flags = (flag(archived), flag(pinned), flag(active), flag(branched), flag(has_erased))
     if _crc32(_pack((scope.tenant, scope.user, *row[1:15], *flags))) != expected:
         raise CorruptRecordError("conversation", str(i))
     value = Conversation(

@@ -194,12 +194,12 @@ class SqliteTransaction:
         """Count the message; it is indexed with others once there are enough."""
         self._unindexed += 1
         if number in self._freed:
-            self._changes.append(("index_message", number, _marked(scope, content)))
+            self._changes.append(("index_message", number, _marked(scope.tenant, scope.user, content)))
 
     def unindex(self, scope: Scope, number: int, content: str | None) -> None:
         """Take the message's terms out of the index before the commit."""
         self._freed.add(number)
-        text = self._indexed_terms(scope, number) if content is None else _marked(scope, content)
+        text = self._indexed_terms(scope, number) if content is None else _marked(scope.tenant, scope.user, content)
         self._changes.append(("unindex_message", number, text))
 
     def _indexed_terms(self, scope: Scope, number: int) -> str:
@@ -222,22 +222,28 @@ class SqliteTransaction:
         """Bring the index up to date if enough messages wait, or if some must leave it."""
         if self._unindexed < INDEX_TOGETHER and not self._changes:
             return
+        found = self.one("indexed_to")
+        if found is None:
+            self._go_on_unindexed()
+            return
         # What leaves may be unindexed still, or gone from the table: only what was indexed is taken out.
-        indexed_to = self._indexed_to()
+        (indexed_to,) = found
         for query, number, text in self._changes:
             if number <= indexed_to:
                 self.run(query, number=number, terms=text)
         waiting = self.all("unindexed_messages")
         sql, _ = self._queries["index_message"]
-        self.connection.executemany(sql, [(n, _marked(Scope(t, u), content)) for n, t, u, content in waiting])
+        self.connection.executemany(sql, [(n, _marked(t, u, content)) for n, t, u, content in waiting])
         self.run("move_indexed_to")
         self._changes.clear()
         self._freed.clear()
         self._unindexed = 0
 
-    def _indexed_to(self) -> int:
-        found = self.one("indexed_to")
-        return 0 if found is None else int(found[0])
+    def _go_on_unindexed(self) -> None:
+        """Store on without the index, whose mark was damaged; but what must leave it cannot be left in it."""
+        if self._changes:
+            raise StorageError("the search index is damaged; stop the server, then run `recollect db check --repair`")
+        self._unindexed = 0
 
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Count, for each message of the user that holds one, the wanted terms it holds."""
@@ -247,11 +253,16 @@ class SqliteTransaction:
             for (number,) in self.all("messages_with_term", term=f'"{mark}{term}"'):
                 counts[number] = counts.get(number, 0) + 1
         for number, tenant, user, content in self.all("unindexed_messages"):
-            if (tenant, user) == (scope.tenant, scope.user) and (held := set(wanted).intersection(terms(content))):
+            if (tenant, user) == (scope.tenant, scope.user) and (held := set(wanted).intersection(_terms(content))):
                 counts[number] = len(held)
         return counts
 
 
-def _marked(scope: Scope, content: str) -> str:
-    mark = user_mark(scope.tenant, scope.user)
-    return mark + f" {mark}".join(terms(content))
+def _marked(tenant: str, user: str, content: str) -> str:
+    mark = user_mark(tenant, user)
+    return mark + f" {mark}".join(_terms(content))
+
+
+def _terms(content: object) -> list[str]:
+    """Return the terms of stored text; text that was damaged may be no text any more."""
+    return terms(content) if isinstance(content, str) else []

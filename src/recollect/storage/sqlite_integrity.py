@@ -15,7 +15,7 @@ import apsw
 
 from recollect.errors import StorageError
 from recollect.storage.migrations.sqlite import prepare
-from recollect.storage.sqlite_connection import our_errors
+from recollect.storage.sqlite_connection import SqliteTransaction, our_errors
 
 #: A tuple names what is wrong with the file; "unchecked" is a file that nobody asked to check.
 Integrity = Literal["unchecked", "checking", "ok"] | tuple[str, ...]
@@ -90,6 +90,8 @@ def _problems(connection: apsw.Connection) -> tuple[str, ...]:
         return ("file schema: is not what this program wrote",)
     found = list(file_damage(connection, unseen)) or list(reference_damage(connection, unseen))
     problems = [f"{damage.table} {damage.record}: {damage.problem}" for damage in found]
+    if not problems and not SqliteTransaction(connection, b"").all("indexed_to"):
+        problems = ["file meta: the mark of the search index is damaged"]
     if not problems:
         problems = [
             f"{table}: {count} belong to another user than their conversation" for table, count in _lost(connection)

@@ -13,6 +13,7 @@ import apsw
 from recollect.errors import StorageError
 from recollect.storage.driver import Row
 from recollect.storage.maintenance import COUNTED, DatabaseStatus
+from recollect.storage.migrations.sqlite import read_salt
 from recollect.storage.migrations.sqlite import status as schema_status
 from recollect.storage.queries import load_queries
 from recollect.storage.sqlite_connection import SqliteTransaction, our_errors
@@ -104,26 +105,28 @@ class SqliteSnapshot:
                 yield row
                 done += 1
         except UnicodeDecodeError:
-            yield from islice(self._repaired(sql), done, None)
+            yield from islice(self._repaired(sql, {}), done, None)
 
-    def _repaired(self, sql: str) -> Iterator[Row]:
-        columns = [f"c{number}" for number in range(len(self.connection.execute(sql).get_description()))]
+    def _repaired(self, sql: str, values: dict[str, Any]) -> Iterator[Row]:
+        columns = [f"c{number}" for number in range(len(self.connection.execute(sql, values).get_description()))]
         raw = ", ".join(f"iif(typeof({c}) = 'text', CAST({c} AS BLOB), {c}), typeof({c}) = 'text'" for c in columns)
-        for row in self.connection.execute(f"WITH found ({', '.join(columns)}) AS ({sql}) SELECT {raw} FROM found"):
+        repaired = f"WITH found ({', '.join(columns)}) AS ({sql}) SELECT {raw} FROM found"
+        for row in self.connection.execute(repaired, values):
             parts = zip(row[::2], row[1::2], strict=True)
             yield tuple(str(value, errors="replace") if is_text else value for value, is_text in parts)
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
         """Return every row of the query."""
-        return self.connection.execute(self._queries[query], values).fetchall()
+        sql = self._queries[query]
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except UnicodeDecodeError:
+            return list(self._repaired(sql, values))
 
 
 def salted(connection: apsw.Connection) -> SqliteTransaction:
     """Return named queries on a connection, with the file's salt."""
-    found = connection.execute("SELECT value FROM meta WHERE name = 'salt'").fetchall()
-    if not found or not isinstance(found[0][0], bytes):
-        raise StorageError("the file has no salt, so its tombstones cannot be read; restore a backup")
-    return SqliteTransaction(connection, found[0][0])
+    return SqliteTransaction(connection, read_salt(connection))
 
 
 def read_status(path: Path) -> DatabaseStatus:

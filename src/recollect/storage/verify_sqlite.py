@@ -58,7 +58,11 @@ def index_damage(snapshot: SqliteSnapshot, messages: int, progress: Progress) ->
 
     Sums of hashes stand for the sets of terms, so that a large file needs a few bytes for each message.
     """
-    indexed_to = int(snapshot.all("indexed_to")[0][0])
+    marks = snapshot.all("indexed_to")
+    if not marks:
+        yield _misindexed("index", "does not say how far it goes")
+        return
+    indexed_to = int(marks[0][0])
     sums, present = array("Q", bytes(8 * (indexed_to + 1))), bytearray(indexed_to + 1)
     for number, wanted in _indexed_texts(snapshot, 2 * messages, progress):
         if number > indexed_to:
@@ -85,10 +89,11 @@ def _subtract_indexed(connection: apsw.Connection, sums: array[int]) -> int:
     connection.execute("CREATE VIRTUAL TABLE temp.indexed_terms USING fts5vocab(main, message_terms, instance)")
     connection.pragma("query_only", "on")
     strays, bare = 0, len(user_mark("", ""))
-    for term, number in connection.execute("SELECT term, doc FROM temp.indexed_terms"):
+    for raw, number in connection.execute("SELECT CAST(term AS BLOB), doc FROM temp.indexed_terms"):
+        term = str(raw, errors="replace")
         if not isinstance(number, int) or not 0 <= number < len(sums):
             strays += 1
-        elif len(str(term)) != bare:  # a message without words is indexed by the bare mark of its user
+        elif len(term) != bare:  # a message without words is indexed by the bare mark of its user
             sums[number] = (sums[number] - hash(term)) & _MASK
     return strays
 
@@ -105,7 +110,7 @@ def _indexed_texts(
         if done % PAGE == 0:
             progress(what, done, total)
         mark = user_mark(tenant, user)
-        yield number, [mark + term for term in terms(content)]
+        yield number, [mark + term for term in terms(content)] if isinstance(content, str) else []
 
 
 def rebuild_index(connection: apsw.Connection, progress: Progress) -> None:

@@ -6,10 +6,12 @@ It knows nothing of what runs on it; `blocking.py` decides what is called here.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures.thread
 import os
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import CancelledError
+from concurrent.futures.thread import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import ParamSpec, TypeVar
 
 from recollect.errors import StorageUnavailableError
@@ -31,16 +33,26 @@ class LoopThread:
         self._handing_over = threading.Lock()
         #: Held while one caller closes; others wait for it.
         self._closing = threading.Lock()
+        self._executor = ThreadPoolExecutor(thread_name_prefix="recollect-sync-worker")
+        self._loop.set_default_executor(self._executor)
+        # Python 3.12 starts no thread at interpreter exit, and closing a store needs one: so one waits from the start.
+        self._executor.submit(int).result()
         self._thread = threading.Thread(target=self._serve, name="recollect-sync", daemon=True)
         self._thread.start()
         _open.add(self)
 
     def _serve(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._until_stopped())
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_until_complete(self._until_stopped())
+        self._loop.close()
 
     async def _until_stopped(self) -> None:
         await self._stop.wait()
+        running = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
 
     def call(self, function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run an asynchronous function on the loop, and wait for its result or raise its error.
@@ -60,7 +72,7 @@ class LoopThread:
             future = asyncio.run_coroutine_threadsafe(run(), self._loop)
         try:
             return future.result()
-        except concurrent.futures.CancelledError:
+        except CancelledError:
             raise StorageUnavailableError("this was closed before the call ended") from None
         finally:
             future.cancel()
@@ -88,6 +100,7 @@ class LoopThread:
             self._closed = True
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
+        self._executor.shutdown()
         _open.discard(self)
 
     def _refuse_own_thread(self) -> None:
@@ -99,8 +112,9 @@ _open: set[LoopThread] = set()
 
 
 def _close_all() -> None:
-    for loop in list(_open):
-        loop.close()
+    with ExitStack() as all_of_them:
+        for loop in list(_open):
+            all_of_them.callback(loop.close)
 
 
 # At interpreter exit executors stop before `atexit` runs, and closing a store needs them: so close before they do.

@@ -42,7 +42,7 @@ class Requests(Shelves):
     async def abandon_request(self, scope: Scope, request: RequestKey) -> None:
         with self._writing(scope) as data:
             record = data.requests.get(request.key)
-            if record is not None and record.status is None:
+            if record is not None and record.request == request and record.status is None:
                 del data.requests[request.key]
 
     async def forget_requests(self, scope: Scope, before: datetime) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import zlib
 from collections.abc import Iterator
 
 import apsw
@@ -10,6 +11,7 @@ import apsw
 from recollect.errors import StorageError
 from recollect.storage.migrations import Migration, SchemaStatus, plan, require_ready, status_of
 
+_SALTS = ("salt", "salt again")
 _RECORD = """
 CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)
 """
@@ -55,7 +57,11 @@ def _record(connection: apsw.Connection, step: Migration, direction: str) -> Non
     connection.execute(
         "INSERT INTO schema_migrations VALUES (?, ?, strftime('%Y-%m-%dT%H:%M:%SZ'))", (step.version, step.name)
     )
-    connection.execute("INSERT OR IGNORE INTO meta VALUES ('salt', ?)", (secrets.token_bytes(32),))
+    # Without the salt nobody could tell what was erased, so it is kept twice, and each copy guards itself.
+    chance = secrets.token_bytes(32)
+    salt = chance + zlib.crc32(chance).to_bytes(4, "big")
+    for name in _SALTS:
+        connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, salt))
 
 
 def _refuse_strangers(connection: apsw.Connection) -> None:
@@ -72,7 +78,12 @@ def prepare(connection: apsw.Connection) -> bytes:
         for _ in migrate(connection):
             pass
     require_ready(status(connection))
-    found = connection.execute("SELECT value FROM meta WHERE name = 'salt'").fetchall()
-    salt = found[0][0]
-    assert isinstance(salt, bytes)  # written as a blob by the first step
-    return salt
+    return read_salt(connection)
+
+
+def read_salt(connection: apsw.Connection) -> bytes:
+    """Return the file's salt, from whichever copy is whole."""
+    for (salt,) in connection.execute("SELECT CAST(value AS BLOB) FROM meta WHERE name IN (?, ?)", _SALTS).fetchall():
+        if isinstance(salt, bytes) and zlib.crc32(salt[:-4]).to_bytes(4, "big") == salt[-4:]:
+            return salt
+    raise StorageError("the file's salt is damaged, so nobody can tell what was erased; restore a backup")

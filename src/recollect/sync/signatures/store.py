@@ -90,7 +90,7 @@ class BlockingStore(Protocol):
         """Return the summary and every summary folded into it, widest first."""
 
     def add_memories(self, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
-        """Store memories; those that say what is stored are duplicates, those that were erased are refused."""
+        """Store memories; those that say what is stored are duplicates."""
 
     def get_memory(self, scope: Scope, memory_id: str) -> Memory:
         """Return the memory or raise `MemoryNotFoundError`; one that was deleted counts as missing."""
@@ -150,7 +150,7 @@ class BlockingStore(Protocol):
         """Keep the answer for every retry; the first one stays."""
 
     def abandon_request(self, scope: Scope, request: RequestKey) -> None:
-        """Let the request be tried again, unless it was answered."""
+        """Let this very request be tried again, unless it was answered; one with other content is left alone."""
 
     def forget_requests(self, scope: Scope, before: datetime) -> int:
         """Delete the records of requests begun before this time and return how many."""

@@ -64,6 +64,12 @@ class RequestConformance:
         assert await store.begin_request(ALICE, start(digest="other")) is None
         await store.abandon_request(ALICE, request("never begun"))
 
+    async def test_a_request_with_other_content_abandons_nothing(self, store: Store) -> None:
+        await store.begin_request(ALICE, start())
+        await store.abandon_request(ALICE, request(digest="other"))
+        with raises(RequestInFlightError):
+            await store.begin_request(ALICE, start())
+
     async def test_an_answered_request_cannot_be_abandoned(self, store: Store) -> None:
         await store.begin_request(ALICE, start())
         await store.finish_request(ALICE, answer(), after(1))

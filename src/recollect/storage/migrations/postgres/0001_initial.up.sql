@@ -1,7 +1,6 @@
--- The mirror of the SQLite schema.
+-- The mirror of the SQLite schema; the schema and the roles exist already.
 -- Every key starts with tenant and user: a query reads one user's corner of an index, and the tables can be
 -- distributed by tenant. Ids sort by their bytes ("C"), as SQLite sorts them, whatever the database's locale.
--- The tables live in the schema that the search path names; the roles exist already.
 
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -323,8 +322,7 @@ GRANT USAGE ON SCHEMA recollect TO recollect_app, recollect_jobs, recollect_sear
 GRANT SELECT ON meta, schema_migrations TO recollect_app;
 
 DO $$
-DECLARE
-    guarded TEXT;
+DECLARE guarded TEXT;
 BEGIN
     FOR guarded IN
         SELECT DISTINCT table_name FROM information_schema.columns

@@ -76,7 +76,7 @@ ON CONFLICT (tenant_id, user_id, key) DO UPDATE SET
 
 -- name: delete_request
 -- A request that came to nothing, so that it may be tried again.
-DELETE FROM requests WHERE {of_user} AND key = :key AND status IS NULL;
+DELETE FROM requests WHERE {of_user} AND key = :key AND digest = :digest AND status IS NULL;
 
 -- name: erase_answers
 -- Forget what was answered to the finished requests of a user, but not that they are done.

@@ -11,7 +11,7 @@ WHERE action = 'erase' ORDER BY number;
 
 -- name: conversations_with_erased
 -- The conversations that something was erased from.
-SELECT tenant_id, user_id, id FROM conversations WHERE has_erased = :yes;
+SELECT tenant_id, user_id, id, agent, created_at FROM conversations WHERE has_erased = :yes;
 
 -- name: message_ids_of_user
 -- The ids of all messages of a user, each with that of its conversation.

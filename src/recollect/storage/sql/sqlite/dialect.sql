@@ -33,17 +33,20 @@ DROP TABLE temp.vocabulary;
 SELECT rowid FROM message_terms WHERE message_terms MATCH :term;
 
 -- name: indexed_to
--- The number up to which every message is indexed.
-SELECT value FROM meta WHERE name = 'indexed_to';
+-- The number up to which every message is indexed; kept times 9973, so that no flipped bit goes unnoticed.
+SELECT value / 9973 FROM meta WHERE name = 'indexed_to' AND typeof(value) = 'integer' AND value % 9973 = 0;
 
 -- name: move_indexed_to
 -- Every message is indexed now; numbers above the newest message will be given again.
-UPDATE meta SET value = (SELECT COALESCE(MAX(number), 0) FROM messages) WHERE name = 'indexed_to';
+INSERT INTO meta (name, value) VALUES ('indexed_to', 9973 * (SELECT COALESCE(MAX(number), 0) FROM messages))
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: unindexed_messages
 -- The messages that are not indexed yet.
 SELECT number, tenant_id, user_id, content FROM messages
-WHERE number > (SELECT value FROM meta WHERE name = 'indexed_to') ORDER BY number;
+WHERE number > (
+    SELECT value / 9973 FROM meta WHERE name = 'indexed_to' AND typeof(value) = 'integer' AND value % 9973 = 0
+) ORDER BY number;
 
 -- name: due_jobs
 -- Jobs that are due and jobs whose lease ran out, with their scopes, longest due first.
