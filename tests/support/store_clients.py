@@ -7,6 +7,7 @@ whatever the others do; two conversations are shared, so that their orders and c
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -54,10 +55,8 @@ class Client:
     async def step(self) -> str:
         """Do one write and return its name; one that the store refuses has changed nothing."""
         operation = self._rng.choice(self._operations)
-        try:
+        with suppress(ConflictError, NotFoundError):
             await operation()
-        except (ConflictError, NotFoundError):
-            pass
         return operation.__name__.strip("_")
 
     def _new(self, letter: str) -> str:

@@ -111,12 +111,10 @@ def pieces_of(contents: Contents) -> set[str]:
 
 def problems(found: set[str], done: list[Write], failed: list[Write]) -> list[str]:
     """Name what was acknowledged and is not there, and what failed and is there by half."""
-    wrong = []
     tried = frozenset().union(*(write.removes for write in (*done, *failed)))
     gone = frozenset().union(*(write.removes for write in done))
-    for write in done:
-        if missing := write.adds - tried - found:
-            wrong.append(f"acknowledged and lost: {sorted(missing)}")
+    lost = [sorted(missing) for write in done if (missing := write.adds - tried - found)]
+    wrong = [f"acknowledged and lost: {names}" for names in lost]
     for write in failed:
         sure = write.adds - tried - frozenset().union(*(other.adds for other in done))
         if sure & found and not sure <= found:

@@ -26,7 +26,7 @@ from recollect.history.sentences import SAMPLE, sentences, shortened
 GENERATOR = "extractive"
 
 AT_MOST = 1_200
-#: A summary takes no more than this share of what it covers, but may always take this part of its limit.
+#: A summary takes no more than this share of what it covers, but for its best sentence and this part of its limit.
 SHARE, LEAST_PART = 0.35, 1 / 6
 #: How many characters are read in all; each message gets its part of them, so that any range takes bounded time.
 READ = 200_000
@@ -121,9 +121,7 @@ def _summary(passages: Sequence[Passage], at_most: int, measure: Measure) -> str
     if not candidates:
         named = dict.fromkeys(passage.speaker for passage in passages if passage.speaker)
         return _fitting(f"{', '.join(named)}: …" if passages else "", at_most, measure)
-    source = sum(measure(candidate.text) for candidate in candidates)
-    budget = min(at_most, max(int(at_most * LEAST_PART), int(source * SHARE)))
-    kept = _choose(passages, candidates, budget, measure)
+    kept = _choose(passages, candidates, at_most, measure)
     while len(kept) > 1 and measure(_written(passages, candidates, kept)) > at_most:
         kept.pop()
     return _fitting(_written(passages, candidates, kept), at_most, measure)
@@ -174,8 +172,8 @@ def _term_weights(passages: Iterable[Passage], candidates: Sequence[_Candidate])
     }
 
 
-def _choose(passages: Sequence[Passage], candidates: Sequence[_Candidate], budget: int, measure: Measure) -> list[int]:
-    """Return the numbers of the best candidates that fit together, best first.
+def _choose(passages: Sequence[Passage], candidates: Sequence[_Candidate], at_most: int, measure: Measure) -> list[int]:
+    """Return the numbers of the best candidates that fit together, best first, and at least one.
 
     What a candidate adds only shrinks as others are chosen, so an old value is an upper bound and few are renewed.
     """
@@ -188,9 +186,15 @@ def _choose(passages: Sequence[Passage], candidates: Sequence[_Candidate], budge
         candidate = candidates[number]
         return candidate.factor * sum([weights[term] * (_AGAIN if term in covered else 1) for term in candidate.terms])
 
+    def costs(candidate: _Candidate) -> int:
+        label = 0 if candidate.passage in spoken else measure(passages[candidate.passage].speaker) + 2
+        return measure(candidate.text) + 1 + label
+
     waiting = [(-adds(number), number) for number in range(len(candidates))]
     heapq.heapify(waiting)
     most, best = waiting[0]
+    source = sum(measure(candidate.text) for candidate in candidates)
+    budget = min(at_most, max(int(at_most * LEAST_PART), int(source * SHARE), costs(candidates[best])))
     while waiting and budget > 0:
         _, number = heapq.heappop(waiting)
         value = adds(number)
@@ -199,15 +203,12 @@ def _choose(passages: Sequence[Passage], candidates: Sequence[_Candidate], budge
             continue
         if value < _LEAST * -most:
             break
-        candidate = candidates[number]
-        cost = measure(candidate.text) + 1
-        if candidate.passage not in spoken:
-            cost += measure(passages[candidate.passage].speaker) + 2
+        cost = costs(candidates[number])
         if cost <= budget:
             budget -= cost
             kept.append(number)
-            spoken.add(candidate.passage)
-            covered.update(candidate.terms)
+            spoken.add(candidates[number].passage)
+            covered.update(candidates[number].terms)
     return kept or [best]
 
 

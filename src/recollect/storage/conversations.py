@@ -119,7 +119,7 @@ def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> Conversatio
     for agent in agents:
         for archived in states:
             found += _newest(tx, scope, query, agent, archived)
-    found.sort(key=lambda row: (row[11], row[1]), reverse=True)
+    found.sort(key=_place, reverse=True)
     shown, more = found[: query.limit], len(found) > query.limit
     items, corrupt = [], []
     for row in shown:
@@ -127,8 +127,13 @@ def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> Conversatio
             items.append(rows.conversation_from(scope, row).value)
         except CorruptRecordError:
             corrupt.append(row[1])
-    after = ConversationCursor(rows.instant(shown[-1][11]), shown[-1][1]) if more else None
+    after = ConversationCursor(rows.instant(_place(shown[-1])[0]), shown[-1][1]) if more else None
     return ConversationPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
+
+
+def _place(row: Row) -> tuple[int, str]:
+    """Return the place of a conversation in the list; one that was damaged may have lost it."""
+    return row[11] if isinstance(row[11], int) else 0, str(row[1])
 
 
 def _newest(tx: Transaction, scope: Scope, query: ConversationQuery, agent: str, archived: bool) -> list[Row]:

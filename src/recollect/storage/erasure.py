@@ -123,7 +123,7 @@ def _drop_source(tx: Transaction, scope: Scope, memory_id: str, source: Source) 
     )
 
 
-def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: str, at: datetime) -> Erased:
+def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: object, at: datetime) -> Erased:
     row = tx.one("find_memory", **scoped(scope), id=memory_id)
     memory = None if row is None else _intact_memory(scope, row)
     if memory is None:
@@ -137,7 +137,8 @@ def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: str, a
     versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
     tx.run("delete_memory", **scoped(scope), id=memory_id)
     tx.run("delete_quarantine", **scoped(scope), kind="memory", id=memory_id)
-    bury(tx, scope, memory_tombstone(tx.salt, content), at)
+    if isinstance(content, str):  # what was damaged may be no text any more
+        bury(tx, scope, memory_tombstone(tx.salt, content), at)
     return Erased(memories=1, memory_versions=versions)
 
 

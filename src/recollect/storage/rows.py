@@ -69,7 +69,8 @@ def optional_instant(value: int | None) -> datetime | None:
 
 def flag(value: Any) -> bool:
     """Return a stored flag; a damaged one stays as it is, for the checksum to notice."""
-    return _FLAGS.get(value, value)
+    whole: bool = _FLAGS.get(value, value)
+    return whole
 
 
 _FLAGS: dict[Any, Any] = {0: False, 1: True}
