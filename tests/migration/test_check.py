@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from recollect.domain.page import SearchQuery
+from recollect.errors import StorageError
 from recollect.storage.verify import Damage, unseen
 from recollect.testing import samples as sample
 from recollect.testing.samples import ALICE, BOB
@@ -117,6 +119,14 @@ def test_a_damaged_page_is_found(sqlite: SqliteDatabase) -> None:
     found = list(sqlite.maintenance.check(repair=False, progress=unseen))
     assert {one.kind for one in found} <= {"file", "index"}
     assert found
+
+
+def test_a_file_that_is_no_database_any_more_is_damage_too(sqlite: SqliteDatabase, tmp_path: Path) -> None:
+    asyncio.run(fill_large(sqlite))
+    sqlite.path.write_bytes(b"\0" * 100 + sqlite.content()[100:])
+    assert [one.kind for one in sqlite.maintenance.check(repair=False, progress=unseen)] == ["file"]
+    with pytest.raises(StorageError, match="recollect db check"):
+        sqlite.maintenance.back_up(tmp_path / "backup", force=False, progress=unseen)
 
 
 def indexed(damage: list[Damage]) -> bool:

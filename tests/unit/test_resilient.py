@@ -32,7 +32,8 @@ class Puppet(ChatModel):
         self.fails_late = False
         self.pause: datetime | None = None
         self.calls = 0
-        self.go_on = asyncio.Event()
+        self.begin, self.go_on = asyncio.Event(), asyncio.Event()
+        self.begin.set()
         self.go_on.set()
         self.closed = False
 
@@ -54,6 +55,7 @@ class Puppet(ChatModel):
         self.calls += 1
         if self.fails and not self.fails_late:
             raise self.fails("as told")
+        await self.begin.wait()
         yield TextDelta("yes")
         await self.go_on.wait()
         if self.fails:
@@ -136,18 +138,21 @@ async def test_of_a_crowd_one_tries(model: ResilientModel, puppet: Puppet, clock
     assert puppet.calls == 4
 
 
-async def test_a_cancelled_call_counts_for_nothing(model: ResilientModel, puppet: Puppet, clock: FakeClock) -> None:
+@pytest.mark.parametrize("answered", [False, True])
+async def test_a_cancelled_call_counts_for_nothing(
+    model: ResilientModel, puppet: Puppet, clock: FakeClock, answered: bool
+) -> None:
     await fail(model, puppet, ProviderUnavailableError, 3)
     clock.advance(seconds=30)
-    async with model.stream(asks()):
-        pass
-    puppet.go_on.clear()
+    held = puppet.go_on if answered else puppet.begin
+    held.clear()
     task = asyncio.create_task(model.complete(asks()))
     await asyncio.sleep(0)
+    assert puppet.calls == 4
     task.cancel()
     await asyncio.wait([task])
     assert model.is_available()
-    puppet.go_on.set()
+    held.set()
     assert (await model.complete(asks())).text == "yes"
 
 

@@ -212,7 +212,8 @@ def _progress() -> Iterator[Progress]:
         def show(what: str, done: int, total: int) -> None:
             if what not in tasks:
                 tasks[what] = bars.add_task(what)
-            bars.update(tasks[what], completed=done, total=total or None)
+            # Nothing to do is done.
+            bars.update(tasks[what], completed=done if total else 1, total=total or 1)
 
         yield show
 

@@ -39,10 +39,13 @@ def back_up(database: Path, file: Path, *, force: bool, progress: Progress) -> B
     if file.exists() and database.exists() and file.samefile(database):
         raise StorageError(f"{file} is the database itself; give the backup another name")
     refuse_existing(file, force=force)
+    blame = f"{database} is damaged, so no backup of it was made; run `recollect db check`"
     with written_alone(file) as partial, our_errors():
         copy(database, partial, progress)
-        manifest = _seal(partial, progress)
-        blame = f"{database} is damaged, so no backup of it was made; run `recollect db check`"
+        try:
+            manifest = _seal(partial, progress)
+        except _UNREADABLE as exc:
+            raise StorageError(f"{blame} ({type(exc).__name__})") from exc
         damage = verified(partial, manifest, progress, blame)
         publish(partial, file, force=force)
     return BackupReport(file=str(file), size=file.stat().st_size, manifest=manifest, damage=damage)
@@ -141,11 +144,16 @@ def digests(connection: apsw.Connection, progress: Progress) -> dict[str, TableD
 
 
 def _every_row(connection: apsw.Connection, table: str) -> str:
-    """Return a query for the rows of a table; text comes as bytes, since damaged text may not be text any more."""
-    columns = [str(row[1]) for row in connection.execute(f'PRAGMA table_info("{table}")')]
-    exact = ", ".join(f"""CASE typeof("{c}") WHEN 'text' THEN CAST("{c}" AS BLOB) ELSE "{c}" END""" for c in columns)
+    """Return a query for the rows of a table.
+
+    Text comes as bytes, since damaged text may not be text any more, and bytes as text, so that no type is mistaken.
+    """
+    columns = [f'"{row[1]}"' for row in connection.execute(f'PRAGMA table_info("{table}")')]
+    exact = [
+        f"CASE typeof({c}) WHEN 'text' THEN CAST({c} AS BLOB) WHEN 'blob' THEN hex({c}) ELSE {c} END" for c in columns
+    ]
     other = f"WHERE name <> '{MANIFEST}'" if table == "meta" else ""
-    return f'SELECT {exact} FROM "{table}" {other}'
+    return f'SELECT {", ".join(exact)} FROM "{table}" {other}'
 
 
 def _digest(connection: apsw.Connection, query: str) -> TableDigest:

@@ -25,7 +25,7 @@ from recollect.domain.erasure import (
     message_tombstone,
 )
 from recollect.domain.scope import Scope
-from recollect.errors import CorruptRecordError, NotFoundError, StorageError
+from recollect.errors import CorruptRecordError, InvalidInputError, NotFoundError, StorageError
 from recollect.storage import erasure
 from recollect.storage.conversations import create, lock, save
 from recollect.storage.driver import Row, Transaction
@@ -54,7 +54,10 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def receipt_id(self) -> str:
         """Return the id that the erasure was given."""
-        return str(json_object(self.detail).get("receipt_id", self.id))
+        try:
+            return str(json_object(self.detail).get("receipt_id", self.id))
+        except msgspec.MsgspecError:  # the entry was damaged; its own id names it as well
+            return self.id
 
 
 class Erasures(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +139,7 @@ def replay_or_refuse(tx: Transaction, past: Erasures | None, *, lose: bool) -> R
         )
     try:
         return replay(tx, past, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-    except CorruptRecordError as exc:
+    except (CorruptRecordError, InvalidInputError) as exc:
         raise StorageError(f"what was erased since cannot be erased in this backup: {exc}; use another backup") from exc
 
 

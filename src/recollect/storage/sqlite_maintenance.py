@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 
+from recollect.errors import StorageError
 from recollect.storage import verify_sqlite
 from recollect.storage.backup import back_up
 from recollect.storage.maintenance import BackupReport, DatabaseStatus, RestoreOptions, RestoreReport
@@ -55,9 +56,14 @@ class SqliteMaintenance:
         """Give everything that is wrong with the file as it is now."""
         if repair:
             self._repair(progress)
-        with snapshot(self._path) as connection:
-            require_ready(status(connection))
-            yield from verify_sqlite.damage(connection, progress)
+        try:
+            with snapshot(self._path) as connection:
+                require_ready(status(connection))
+                yield from verify_sqlite.damage(connection, progress)
+        except StorageError as exc:
+            if not isinstance(exc.__cause__, verify_sqlite.UNREADABLE):
+                raise
+            yield Damage(kind="file", table="file", record=str(self._path), problem=str(exc))
 
     def _repair(self, progress: Progress) -> None:
         require_file(self._path)

@@ -82,10 +82,10 @@ def alone(path: Path) -> Iterator[Path]:
 
 def count_rows(connection: apsw.Connection, tables: tuple[str, ...]) -> dict[str, int]:
     """Count the rows of these tables; one that does not exist has none."""
-    known = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     found = {}
     for table in tables:
-        rows = connection.execute(f'SELECT COUNT(*) FROM "{table}"').fetchall() if table in known else [(0,)]
+        known = connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (table,)).fetchall()
+        rows = connection.execute(f'SELECT COUNT(*) FROM "{table}"').fetchall() if known else [(0,)]
         found[table] = int(str(rows[0][0]))
     return found
 

@@ -15,6 +15,8 @@ from recollect.storage.verify import PAGE, SEALED, Damage, Kind, Progress, Verif
 #: More would bury what matters; the first ones name the place.
 MOST_FINDINGS = 100
 _MASK = 2**64 - 1
+#: What reading a damaged file can raise; a name in it may not even be text any more.
+UNREADABLE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError)
 
 
 def damage(connection: apsw.Connection, progress: Progress) -> Iterator[Damage]:
@@ -38,7 +40,7 @@ def file_damage(connection: apsw.Connection, progress: Progress) -> Iterator[Dam
             if text != "ok":
                 kind: Kind = "index" if str(text).startswith("fts5") else "file"
                 yield Damage(kind=kind, table="file", record="page", problem=str(text))
-    except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError) as exc:
+    except UNREADABLE as exc:
         yield Damage(kind="file", table="file", record="page", problem=f"cannot be read on ({type(exc).__name__})")
     progress("file", 1, 1)
 

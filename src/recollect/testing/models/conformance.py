@@ -59,7 +59,7 @@ UNAVAILABLE = (
     Fault.ERROR_EVENT,
 )
 #: The faults after which it may work too, and that only a clock can tell.
-SLOW = (Fault.SILENT, Fault.LATE, Fault.STALL, Fault.DRIP)
+SLOW = (Fault.SILENT, Fault.LATE, Fault.STALL, Fault.DRIP, Fault.TRICKLE)
 #: The faults that trying again does not mend.
 REJECTED = (Fault.REJECTED, Fault.UNAUTHORISED, Fault.REDIRECT)
 #: The faults that leave no reply.

@@ -38,6 +38,7 @@ class Fault(StrEnum):
     LATE = "comments, but never a token"
     STALL = "one token, then comments, but never another token"
     DRIP = "one byte at a time, slowly, for ever"
+    TRICKLE = "one token at a time, slowly, for ever"
     DISCONNECT = "one token, then the connection is lost"
     CUT_SHORT = "one token, then an end without a reason"
     ERROR_EVENT = "an error inside the stream"

@@ -236,13 +236,14 @@ class Answer:
             Fault.LATE: lambda: self._endless(b": still thinking\n\n", _PAUSE),
             Fault.STALL: lambda: self._then(lambda: self._endless(b": still there\n\n", _PAUSE)),
             Fault.DRIP: self._drip,
+            Fault.TRICKLE: lambda: self._endless_text(_PAUSE),
             Fault.DISCONNECT: lambda: self._then(self._nothing),
             Fault.CUT_SHORT: lambda: self._then(lambda: self._raw(b"0\r\n\r\n")),
             Fault.ERROR_EVENT: lambda: self._events([*self._wire.begin(), *self._wire.error()]),
             Fault.TRUNCATED_EVENT: self._truncated,
             Fault.GARBAGE: lambda: self._closed(_GARBAGE),
             Fault.HUGE_LINE: lambda: self._endless(b"data: " + b"x" * 60_000),
-            Fault.ENDLESS: self._endless_text,
+            Fault.ENDLESS: lambda: self._endless_text(0.0),
             Fault.ENDLESS_COMMENTS: lambda: self._endless(b": " + b"x" * 1000 + b"\n"),
             Fault.INVALID_UTF8: lambda: self._odd_text("caf@ol\u00e9", b"@", b"\xc3\xff\xfe"),
             Fault.SURROGATES: lambda: self._odd_text("a@b", b"@", rb"\ud83d x \ude00 \u0000 \ud83d"),
@@ -287,9 +288,9 @@ class Answer:
                 await self._chunk(bytes([byte]))
                 await asyncio.sleep(_PAUSE)
 
-    async def _endless_text(self) -> None:
+    async def _endless_text(self, pause: float) -> None:
         await self._events(self._wire.begin())
-        await self._endless(b"".join(_frame(self._protocol, event) for event in self._wire.text("again ")))
+        await self._endless(b"".join(_frame(self._protocol, event) for event in self._wire.text("again ")), pause)
 
     async def _endless(self, body: bytes, pause: float = 0.0) -> None:
         while True:
