@@ -125,7 +125,7 @@ def test_a_file_that_is_no_database_any_more_is_damage_too(sqlite: SqliteDatabas
     asyncio.run(fill_large(sqlite))
     sqlite.path.write_bytes(b"\0" * 100 + sqlite.content()[100:])
     assert [one.kind for one in sqlite.maintenance.check(repair=False, progress=unseen)] == ["file"]
-    with pytest.raises(StorageError, match="recollect db check"):
+    with pytest.raises(StorageError, match="restore a backup"):
         sqlite.maintenance.back_up(tmp_path / "backup", force=False, progress=unseen)
 
 

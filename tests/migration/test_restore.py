@@ -277,6 +277,19 @@ async def test_a_damaged_database_is_replaced_only_if_its_erasures_may_be_lost(
     assert SqliteDatabase(Path(report.old)).content() == damaged
 
 
+async def test_a_database_of_another_program_is_never_replaced(sqlite: SqliteDatabase, tmp_path: Path) -> None:
+    async with sqlite.store() as store:
+        await fill(store)
+    sqlite.maintenance.back_up(tmp_path / "backup", force=False, progress=unseen)
+    foreign = SqliteDatabase(tmp_path / "foreign.db")
+    foreign.path.touch()
+    foreign.execute("CREATE TABLE precious (value)")
+    content = foreign.content()
+    with pytest.raises(StorageError, match="another program"):
+        restore(foreign, tmp_path / "backup", lose_erasures=True)
+    assert foreign.content() == content
+
+
 async def test_a_backup_of_another_database_does_not_silently_drop_erasures(database: Database, backup: Path) -> None:
     for target in (0, None):
         for _ in database.maintenance.migrate(target):

@@ -27,7 +27,6 @@ from recollect.storage.store import SqlStore
 from recollect.testing.samples import ALICE, after, append, claims, job, message
 
 
-@pytest.mark.spec("R15")
 async def test_a_call_that_finds_no_free_connection_is_refused_in_time(postgres_url: str) -> None:
     options = PostgresOptions(pool_max=2, pool_timeout=timedelta(seconds=0.3))
     driver = await PostgresDriver.open(postgres_url, options)
@@ -198,7 +197,6 @@ def test_a_missing_package_says_what_to_install() -> None:
     assert "install recollect[postgres]" in done.stdout
 
 
-@pytest.mark.spec("R16")
 async def test_a_storm_of_cancellations_delivers_no_foreign_reply(
     postgres_url: str, count: Callable[[int, int], int], seed: int
 ) -> None:

@@ -53,7 +53,6 @@ async def listed(store: SqlStore, scope: Scope, conversation_id: str) -> list[st
     return [message.id for message in page.messages]
 
 
-@pytest.mark.spec("R15")
 async def test_a_backend_killed_in_the_middle_loses_and_doubles_nothing(
     postgres_url: str, postgres_driver: PostgresDriver
 ) -> None:
@@ -74,7 +73,6 @@ async def test_a_backend_killed_in_the_middle_loses_and_doubles_nothing(
     assert await listed(store, ALICE, "c1") == ["m1", "m2"]
 
 
-@pytest.mark.spec("R15")
 async def test_idle_connections_that_died_are_replaced_before_they_are_used(
     postgres_url: str, postgres_driver: PostgresDriver
 ) -> None:
@@ -107,7 +105,6 @@ async def test_a_connection_that_dies_twice_is_unavailable(postgres_url: str, po
     assert len(appended.messages) == 1
 
 
-@pytest.mark.spec("R15")
 @pytest.mark.parametrize("lose", ["request", "reply"])
 async def test_a_commit_whose_outcome_got_lost_happens_once(
     lose: Literal["request", "reply"], proxy: CommitProxy, far: PostgresDriver
@@ -212,7 +209,6 @@ async def test_a_crash_of_the_server_shows_in_the_start_of_its_connections(
     await driver.close()
 
 
-@pytest.mark.spec("R15", "S2.15")
 async def test_killing_the_server_loses_and_doubles_nothing(
     start_postgres: Callable[..., PostgresServer], count: Callable[[int, int], int]
 ) -> None:

@@ -88,7 +88,7 @@ async def test_a_database_of_another_version_is_refused(postgres_url: str) -> No
         await PostgresDriver.open(postgres_url)
 
 
-@pytest.mark.spec("R31", "S2.15")
+@pytest.mark.spec("R31")
 async def test_servers_that_start_at_once_migrate_once(postgres_url: str) -> None:
     drivers = await asyncio.gather(*(PostgresDriver.open(postgres_url) for _ in range(6)))
     with connect(postgres_url) as connection:

@@ -9,13 +9,17 @@ from functools import partial
 from typing import Any
 
 import psycopg
+import pytest
 
+from recollect.domain.erasure import Receipt
 from recollect.domain.turn import Appended
+from recollect.errors import ErasedError
 from recollect.storage import conversations
+from recollect.storage import erasure as erasing
 from recollect.storage.driver import Transaction
 from recollect.storage.postgres import PostgresDriver
 from recollect.storage.store import SqlStore
-from recollect.testing.samples import ALICE, after, append, erasure, job
+from recollect.testing.samples import ALICE, after, append, conversation, erasure, job
 
 #: What stays of an erased user.
 KEPT = {"audit", "tombstones"}
@@ -100,3 +104,23 @@ def counts(admin: psycopg.Connection[tuple[Any, ...]]) -> dict[str, int]:
         row = admin.execute(f"SELECT count(*) FROM recollect.{table}".encode()).fetchone()
         found[table] = 0 if row is None else row[0]
     return found
+
+
+async def test_a_conversation_cannot_be_created_while_it_is_being_erased(postgres_driver: PostgresDriver) -> None:
+    store, erased, may_commit = SqlStore(postgres_driver), threading.Event(), threading.Event()
+    await store.append(ALICE, append("c1", "m1"))
+
+    def erase_slowly(tx: Transaction) -> Receipt:
+        receipt = erasing.conversation(tx, ALICE, "c1", erasure())
+        erased.set()
+        may_commit.wait(20)
+        return receipt
+
+    erasing_task = asyncio.create_task(postgres_driver.write(ALICE, erase_slowly))
+    await asyncio.to_thread(erased.wait, 20)
+    creating = asyncio.create_task(store.create_conversation(ALICE, conversation("c1")))
+    await asyncio.sleep(0.2)
+    may_commit.set()
+    await erasing_task
+    with pytest.raises(ErasedError):
+        await creating

@@ -101,7 +101,7 @@ async def furnish_all(driver: PostgresDriver) -> None:
         await driver.write(scope, partial(quarantine, scope))
 
 
-@pytest.mark.spec("R23", "B7", "S2.8")
+@pytest.mark.spec("R23", "S2.8")
 class TestWithoutTheFilter(ScopeConformance):
     """The whole cross-tenant matrix again, on queries that name no scope any more."""
 
@@ -136,7 +136,7 @@ async def test_the_matrix_without_filters_would_notice_a_missing_policy(
     assert len(await postgres_driver.read(stranger, lambda tx: tx.all("list_agents"))) == 3
 
 
-@pytest.mark.spec("R23", "B7")
+@pytest.mark.spec("R23")
 async def test_a_transaction_in_the_wrong_scope_reads_and_changes_nothing(postgres_driver: PostgresDriver) -> None:
     store = SqlStore(postgres_driver)
     calls = await furnish(store, ALICE)

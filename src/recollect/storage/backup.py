@@ -30,7 +30,7 @@ STEP = 1_000
 #: Rows digested at a time.
 ROWS = 1_000
 MANIFEST = "backup"
-#: What reading a damaged file can raise; a name in it may not even be text any more.
+#: What reading a backup can raise, which is never written, so that whatever it is, another backup is the answer.
 _UNREADABLE = (apsw.Error, UnicodeDecodeError)
 
 
@@ -44,7 +44,7 @@ def back_up(database: Path, file: Path, *, force: bool, progress: Progress) -> B
         copy(database, partial, progress)
         try:
             manifest = _seal(partial, progress)
-        except _UNREADABLE as exc:
+        except verify_sqlite.UNREADABLE as exc:
             raise StorageError(f"{blame} ({type(exc).__name__})") from exc
         damage = verified(partial, manifest, progress, blame)
         publish(partial, file, force=force)

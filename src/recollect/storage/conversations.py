@@ -78,11 +78,11 @@ def add_agent(tx: Transaction, scope: Scope, agent: str, at: int) -> None:
 
 def create(tx: Transaction, scope: Scope, new: NewConversation) -> StoredConversation:
     """Return the conversation with this id, created if there is none."""
-    if buried(tx, scope, [conversation_tombstone(tx.salt, new.id)]):
-        raise ErasedError("a conversation with this id was erased; use a new id")
     add_agent(tx, scope, new.agent, micros(new.at))
     values = rows.conversation_values(scope, appending.conversation_from(new), False)
-    tx.run("insert_conversation", **values)
+    # The insert waits for an erasure of this id that is under way, so only after it is the tombstone there to see.
+    if tx.run("insert_conversation", **values) and buried(tx, scope, [conversation_tombstone(tx.salt, new.id)]):
+        raise ErasedError("a conversation with this id was erased; use a new id")
     return lock(tx, scope, new.id)
 
 

@@ -36,6 +36,7 @@ def restore(database: Path, file: Path, options: RestoreOptions, progress: Progr
         if place.exists() and file.samefile(place):
             raise StorageError(f"{file} is the database itself; name a backup")
         old = beside(place, ".before-restore")
+        _refuse_foreign(place)
         _settle_earlier(place, old)
         past = _erasures_in_place(place, options)
         fresh = beside(place, ".restoring")
@@ -92,7 +93,10 @@ def _erasures_in_place(place: Path, options: RestoreOptions) -> Erasures | None:
     try:
         connection = connect(str(place))
         try:
-            found = _known_erasures(place, connection)
+            status = schema_status(connection)
+            if status.current > 0:
+                require_ready(status)
+            found = gather(salted(connection)) if status.current > 0 else None
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         finally:
             connection.close(True)
@@ -106,15 +110,21 @@ def _erasures_in_place(place: Path, options: RestoreOptions) -> Erasures | None:
     return found
 
 
-def _known_erasures(place: Path, connection: apsw.Connection) -> Erasures | None:
-    status = schema_status(connection)
-    if status.current == 0:
-        others = connection.execute("SELECT 1 FROM sqlite_schema WHERE name NOT LIKE 'schema_migrations'").fetchall()
-        if others:
-            raise StorageError(f"{place} is a database of another program")
-        return None
-    require_ready(status)
-    return gather(salted(connection))
+def _refuse_foreign(place: Path) -> None:
+    """Raise before a database of another program would be replaced; one that cannot be read may be ours."""
+    if not place.exists():
+        return
+    try:
+        connection = open_file(place, writable=False)
+        try:
+            others = connection.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'schema_migrations'").fetchall()
+            is_foreign = schema_status(connection).current == 0 and others
+        finally:
+            connection.close(True)
+    except apsw.Error:
+        return
+    if is_foreign:
+        raise StorageError(f"{place} is a database of another program; name another file with --database")
 
 
 def _copy(file: Path, to: Path, progress: Progress) -> None:
