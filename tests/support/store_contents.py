@@ -51,7 +51,7 @@ def open_image(vfs: str) -> apsw.Connection:
     connection = connect(PATH, vfs=vfs, exclusive=True)
     try:
         prepare(connection)
-    except BaseException:
+    except BaseException:  # whatever fails, no connection may stay open on the disk
         connection.close()
         raise
     return connection
