@@ -52,7 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SEED] = worker["seed"]
     settings.load_profile("torture" if config.getoption("--torture") else "test")
     # A developer's own settings must not reach a test.
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_") or name in keys]:
         del os.environ[name]
 
 

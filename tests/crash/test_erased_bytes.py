@@ -1,169 +1,246 @@
-"""What is erased is in no file any more: every byte that SQLite keeps is searched for it."""
+"""Look for erased words in every byte that the store leaves on a disk."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
+from random import Random
+from typing import Any
 
+import apsw
 import pytest
 
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import Answer, RequestKey
 from recollect.domain.job import ClaimRequest, JobFailure, NewJob
 from recollect.domain.memory import MemoryChanges, NewMemory, Source
-from recollect.domain.message import NewMessage
+from recollect.domain.message import NewMessage, ToolCall
 from recollect.domain.note import NoteChange
 from recollect.domain.page import SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
-from recollect.domain.turn import Append, ArchiveBatch, TurnRecord
-from recollect.storage.sqlite import SqliteDriver
+from recollect.domain.turn import Append, TurnRecord
+from recollect.storage import erasure as erasing
+from recollect.storage import sqlite
+from recollect.storage.sqlite import SqliteDriver, SqliteOptions
 from recollect.storage.store import SqlStore
-from recollect.testing import START
+from tests.support.simulated_disk import SimulatedDisk
+from tests.support.store_contents import PATH
+from tests.support.store_script import AT, CONVERSATION, SCOPE, append, turn
 
-CANARY = "Xylophonquarz"
-SCOPE = Scope(user="ada")
-OTHER = Scope(user="bob")
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
-    opened = SqlStore(await SqliteDriver.open(tmp_path / "erase.db"))
-    yield opened
-    await opened.close()
+CANARY = "zqcanary7f3a"
+#: A search index leaves out what a term has in common with the term before it, so the tail must be looked for.
+TAIL = CANARY[2:].encode()
+OTHER = Scope("acme", "bob")
 
 
-def said(number: int, text: str) -> NewMessage:
-    return NewMessage(id=f"m{number}", role="user", content=text, created_at=START, metadata={"mood": text})
+class Place:
+    """A store and the bytes that it leaves."""
+
+    def __init__(self, driver: SqliteDriver, raw: Callable[[], dict[str, bytes]]) -> None:
+        self.driver = driver
+        self.store = SqlStore(driver)
+        self._raw = raw
+
+    def holds(self, words: bytes = TAIL) -> list[str]:
+        """Name the files that hold the words."""
+        return [name for name, content in self._raw().items() if words.lower() in content.lower()]
 
 
-def places(folder: Path) -> list[str]:
-    """Name every file that holds the canary, whatever its case and encoding."""
-    needles = (CANARY.encode(), CANARY.lower().encode(), CANARY.encode("utf-16-le"))
-    return [
-        file.name for file in folder.iterdir() if any(needle.lower() in file.read_bytes().lower() for needle in needles)
-    ]
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-async def fill(store: SqlStore) -> None:
-    """Put the canary wherever words can go: the message `m7`, and all that is drawn from it."""
-    texts = [CANARY if number == 7 else f"harmless words {number}" for number in range(1, 101)]
-    messages = tuple(said(number, f"{text} is what I said") for number, text in enumerate(texts, 1))
-    job = NewJob(id="j1", kind="extract", run_at=START, conversation_id="c1")
-    append = Append(conversation_id="c1", messages=messages, at=START, jobs=(job,), create=True)
-    answer = Answer(request=RequestKey(key="k", digest="d"), status=200, body=f"you said {CANARY}".encode())
-    turn = TurnRecord(id="t1", append=append, metadata={"context": CANARY}, answer=answer)
-    await store.record_turn(SCOPE, turn)
-    await _summarise(store)
-    await _learn(store)
-    await _fail_job(store)
-    await store.append(OTHER, Append(conversation_id="c1", messages=(said(1, "mine stays"),), at=START, create=True))
-
-
-async def _summarise(store: SqlStore) -> None:
-    for number in range(2):
-        ids = tuple(f"m{n}" for n in range(1 + number * 10, 11 + number * 10))
-        await store.put_summary(SCOPE, summary(f"s{number}", message_ids=ids))
-    await store.put_summary(SCOPE, summary("fold", folds=("s0", "s1")))
-
-
-def summary(summary_id: str, message_ids: tuple[str, ...] = (), folds: tuple[str, ...] = ()) -> NewSummary:
-    return NewSummary(
-        id=summary_id,
-        message_id=f"message of {summary_id}",
-        conversation_id="c1",
-        content=f"The user spoke of {CANARY}." if summary_id != "s1" else "The user spoke.",
-        at=START,
-        generator="test",
-        message_ids=message_ids,
-        folds=folds,
-    )
-
-
-async def _learn(store: SqlStore) -> None:
-    source = Source("c1", "m7")
-    learned = NewMemory(id="k1", content=f"Likes {CANARY}", at=START, origin="user", quote=CANARY, sources=(source,))
-    shared = NewMemory(
-        id="k2", content="Likes music", at=START, origin="user", quote=CANARY, sources=(source, Source("c1", "m9"))
-    )
-    await store.add_memories(SCOPE, (learned, shared))
-    await store.change_memory(SCOPE, "k1", MemoryChanges(at=START, content=f"Loves {CANARY}"))
-
-
-async def _fail_job(store: SqlStore) -> None:
-    (claimed,) = await store.claim_jobs(ClaimRequest(worker="w", now=START, lease=timedelta(minutes=1)))
-    failure = JobFailure(at=START, error=f"cannot parse {CANARY}", retry_at=None)
-    await store.fail_job(SCOPE, claimed.claim, failure)
-
-
-async def found(store: SqlStore) -> int:
-    return len(await store.search_messages(SCOPE, SearchQuery(text=CANARY)))
-
-
-async def test_an_erased_message_leaves_no_byte_and_takes_what_was_drawn_from_it(
-    store: SqlStore, tmp_path: Path
-) -> None:
-    await fill(store)
-    assert places(tmp_path) != []
-    assert await found(store) == 1
-    receipt = await store.erase_message(SCOPE, "c1", "m7", Erasure(receipt_id="r", at=START))
-    assert places(tmp_path) == []
-    assert await found(store) == 0
-    assert (receipt.erased.messages, receipt.erased.summaries, receipt.erased.memories) == (1, 2, 1)
-    assert [summary.id for summary in await store.active_summaries(SCOPE, "c1")] == ["s1"]
-    kept = await store.get_memory(SCOPE, "k2")
-    assert (kept.quote, kept.sources) == (None, (Source("c1", "m9"),))
-
-
-async def test_what_was_erased_cannot_be_written_again(store: SqlStore, tmp_path: Path) -> None:
-    await fill(store)
-    await store.erase_message(SCOPE, "c1", "m7", Erasure(receipt_id="r", at=START))
-    again = Append(conversation_id="c1", messages=(said(7, CANARY),), at=START)
-    assert (await store.append(SCOPE, again)).refused == ("m7",)
-    assert (await store.archive(SCOPE, ArchiveBatch(id="b", append=again))).refused == 1
-    late = NewMemory(id="late", content=f"loves  {CANARY.upper()}!", at=START, origin="user", quote=CANARY)
-    assert (await store.add_memories(SCOPE, (late,))).refused == ("late",)
-    assert places(tmp_path) == []
-
-
-@pytest.mark.parametrize("erased", ["conversation", "clear", "user"])
-async def test_an_erased_whole_leaves_no_byte(store: SqlStore, tmp_path: Path, erased: str) -> None:
-    await fill(store)
-    if erased == "user":
-        await store.change_note(SCOPE, NoteChange(operation="append", content=CANARY, at=START))
-        await store.change_note(SCOPE, NoteChange(operation="overwrite", content="calm", at=START))
-    erasure = Erasure(receipt_id="r", at=START)
-    if erased == "conversation":
-        await store.erase_conversation(SCOPE, "c1", erasure)
-    elif erased == "clear":
-        await store.clear_conversation(SCOPE, "c1", erasure)
+@pytest.fixture(params=["file system", "simulated disk"])
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    if request.param == "file system":
+        driver = await SqliteDriver.open(tmp_path / "r.db")
+        yield Place(driver, lambda: files_in(tmp_path))
+        await driver.close()
     else:
-        await store.erase_user(SCOPE, erasure)
-    assert places(tmp_path) == []
-    assert await found(store) == 0
-    assert len(await store.search_messages(OTHER, SearchQuery(text="mine stays"))) == 1
+        with SimulatedDisk() as disk:
+            driver = await SqliteDriver.open(PATH, SqliteOptions(vfs=disk.name))
+            yield Place(driver, disk.raw_bytes)
+            await driver.close()
 
 
-async def test_an_erased_memory_leaves_no_byte_of_itself(store: SqlStore, tmp_path: Path) -> None:
-    memory = NewMemory(id="k", content=f"Likes {CANARY}", at=START)
-    await store.add_memories(SCOPE, (memory,))
-    await store.change_memory(SCOPE, "k", MemoryChanges(at=START, content=f"Loves {CANARY}"))
-    await store.erase_memory(SCOPE, "k", Erasure(receipt_id="r", at=START))
-    assert places(tmp_path) == []
+async def note(store: SqlStore) -> None:
+    """Write something that has nothing to do with what was erased."""
+    await store.change_note(SCOPE, NoteChange(operation="append", at=AT, content="a note"))
 
 
-async def test_bytes_go_also_while_others_write(store: SqlStore, tmp_path: Path) -> None:
-    await fill(store)
+def erasure(name: str = "r1") -> Erasure:
+    return Erasure(receipt_id=name, at=AT)
 
-    async def write(client: int) -> None:
-        for number in range(20):
-            message = NewMessage(id=f"{client}-{number}", role="user", content="other words", created_at=START)
-            await store.append(
-                OTHER, Append(conversation_id=f"busy {client}", messages=(message,), at=START, create=True)
-            )
 
-    erase = store.erase_user(SCOPE, Erasure(receipt_id="r", at=START))
-    await asyncio.gather(erase, *(write(client) for client in range(8)))
-    assert places(tmp_path) == []
+async def spread(store: SqlStore, scope: Scope = SCOPE) -> str:
+    """Write the canary wherever one message of a conversation can get to; return the message's id."""
+    call = ToolCall(id="call", tool_name="look", input={"for": CANARY}, output=f"{CANARY} found")
+    said = NewMessage(
+        id="said",
+        role="assistant",
+        content=f"They call it {CANARY}, and {CANARY.upper()} again.",
+        created_at=AT,
+        tool_calls=(call,),
+        metadata={"seen": CANARY},
+        custom_payload=[CANARY],
+    )
+    asked = NewMessage(id="asked", role="user", content=f"What is {CANARY}?", created_at=AT)
+    job = NewJob(id="study", kind="study", run_at=AT, conversation_id=CONVERSATION)
+    answer = Answer(request=RequestKey(key="q1", digest="d"), status=200, body=CANARY.encode())
+    added = Append(conversation_id=CONVERSATION, messages=(asked, said), at=AT, jobs=(job,), create=True)
+    record = TurnRecord(id="turn", append=added, answer=answer, metadata={"prompt": CANARY})
+    await store.record_turn(scope, record)
+    await _derive(store, scope)
+    return said.id
+
+
+async def _derive(store: SqlStore, scope: Scope) -> None:
+    for number, ids in enumerate((("asked", "said"), ("more-1",))):
+        if number:
+            await store.append(scope, append("more-1"))
+        new = NewSummary(
+            id=f"s{number}",
+            message_id=f"sm{number}",
+            conversation_id=CONVERSATION,
+            content=f"About {CANARY}",
+            at=AT,
+            generator="test",
+            message_ids=ids,
+        )
+        await store.put_summary(scope, new)
+    both = (Source(CONVERSATION, "asked"), Source(CONVERSATION, "said"))
+    memory = NewMemory(id="y1", content=f"Knows {CANARY}", at=AT, origin="user", quote=CANARY, sources=both)
+    await store.add_memories(scope, (memory,))
+    await store.change_memory(scope, "y1", MemoryChanges(at=AT, content=f"Knows all about {CANARY}"))
+    request = ClaimRequest(worker="w", now=AT, lease=timedelta(minutes=1), kinds=("study",))
+    (taken,) = await store.claim_jobs(request)
+    await store.fail_job(scope, taken.claim, JobFailure(at=AT, error=f"cannot learn {CANARY}", retry_at=AT))
+
+
+async def test_the_words_of_erased_messages_are_in_no_byte(place: Place) -> None:
+    store = place.store
+    await turn("before").do(store)
+    await spread(store)
+    assert place.holds()
+    for name in ("said", "asked"):
+        await store.erase_message(SCOPE, CONVERSATION, name, erasure(name))
+    # The second summary does not cover the messages, but whoever wrote it had read them.
+    await store.erase_message(SCOPE, CONVERSATION, "more-1", erasure("more"))
+    assert place.holds() == []
+    assert await store.search_messages(SCOPE, SearchQuery(text=CANARY)) == ()
+    assert place.holds(b"before-1")
+
+
+async def test_the_words_of_an_erased_conversation_are_in_no_byte(place: Place) -> None:
+    await spread(place.store)
+    await place.store.erase_conversation(SCOPE, CONVERSATION, erasure())
+    assert place.holds() == []
+
+
+async def test_the_words_of_a_cleared_conversation_are_in_no_byte(place: Place) -> None:
+    await spread(place.store)
+    await place.store.clear_conversation(SCOPE, CONVERSATION, erasure())
+    assert place.holds() == []
+
+
+async def test_the_words_of_an_erased_user_are_in_no_byte(place: Place) -> None:
+    store = place.store
+    await turn("mine").do(store)
+    await spread(store, OTHER)
+    for text in (f"# {CANARY}", "later", f"more of {CANARY}"):
+        await store.change_note(OTHER, NoteChange(operation="append", at=AT, content=text))
+    await store.change_note(OTHER, NoteChange(operation="delete_all_notes", at=AT))
+    by_hand = NewMemory(id="y2", content=f"By hand: {CANARY}", at=AT, category=CANARY, subject=CANARY)
+    await store.add_memories(OTHER, (by_hand,))
+    assert place.holds()
+    await store.erase_user(OTHER, erasure())
+    assert place.holds() == []
+    assert place.holds(b"mine-1")
+
+
+async def test_the_words_of_an_erased_memory_and_of_its_history_are_in_no_byte(place: Place) -> None:
+    for number in range(3):
+        new = NewMemory(id=f"y{number}", content=f"{CANARY} number {number}", at=AT)
+        await place.store.add_memories(SCOPE, (new,))
+        await place.store.change_memory(SCOPE, new.id, MemoryChanges(at=AT, content=f"harmless {number}"))
+    for number in range(3):
+        await place.store.erase_memory(SCOPE, f"y{number}", erasure(f"r{number}"))
+    assert place.holds() == []
+
+
+def noise(rng: Random, words: int) -> str:
+    return " ".join(f"{rng.getrandbits(32):08x}" for _ in range(words))
+
+
+async def test_erased_words_are_in_no_byte_however_the_pages_were_split(
+    place: Place, seed: int, count: Callable[[int, int], int]
+) -> None:
+    """Rows of many sizes, written and changed in random order, move between pages and leave copies if anything does."""
+    rng = Random(seed)
+    print(f"seed {seed}")
+    marked: dict[str, bytes] = {}
+    for number in range(count(400, 5_000)):
+        name = f"m{rng.getrandbits(40):010x}"
+        secret = f"qz{rng.getrandbits(96):024x}"
+        has_secret = rng.random() < 0.3
+        text = f"{noise(rng, rng.choice((1, 5, 30, 120, 700)))} {secret if has_secret else ''}"
+        new = NewMessage(id=name, role="user", content=text, created_at=AT)
+        request = Append(conversation_id=f"c{rng.randrange(5)}", messages=(new,), at=AT, create=True)
+        await place.store.append(SCOPE, request)
+        if has_secret:
+            marked[f"{request.conversation_id}/{name}"] = secret[2:].encode()
+        if number % 3 == 0:
+            change = NoteChange(operation="overwrite", at=AT, content=noise(rng, rng.randrange(200)))
+            await place.store.change_note(Scope("acme", "ada", f"agent{rng.randrange(9)}"), change)
+    victims = list(marked)
+    rng.shuffle(victims)
+    for victim in victims:
+        conversation, _, name = victim.partition("/")
+        await place.store.erase_message(SCOPE, conversation, name, erasure(name))
+    assert [victim for victim, secret in marked.items() if place.holds(secret)] == []
+
+
+async def test_a_reader_in_the_way_delays_the_scrub_until_a_later_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sqlite, "_SCRUB_PAUSES", (0, 0))
+    place = Place(await SqliteDriver.open(tmp_path / "r.db"), lambda: files_in(tmp_path))
+    await spread(place.store)
+    reader = apsw.Connection(str(tmp_path / "r.db"))
+    reader.execute("BEGIN")
+    reader.execute("SELECT COUNT(*) FROM messages").fetchall()
+    await place.store.erase_conversation(SCOPE, CONVERSATION, erasure())
+    assert "r.db-wal" in place.holds()
+    assert "after a later write" in caplog.text
+    reader.execute("COMMIT")
+    await note(place.store)
+    await note(place.store)
+    assert place.holds() == []
+    reader.close()
+    await place.store.close()
+
+
+async def test_what_a_killed_process_had_no_time_to_scrub_goes_with_the_first_write_of_the_next(
+    tmp_path: Path,
+) -> None:
+    driver = await SqliteDriver.open(tmp_path / "r.db")
+    await spread(SqlStore(driver))
+
+    def work(tx: Any) -> object:
+        return erasing.conversation(tx, SCOPE, CONVERSATION, erasure())
+
+    await driver.write(SCOPE, work)
+    left = tmp_path / "left"
+    left.mkdir()
+    for name in ("r.db", "r.db-wal"):
+        shutil.copy(tmp_path / name, left / name)
+    await driver.close()
+    place = Place(await SqliteDriver.open(left / "r.db"), lambda: files_in(left))
+    assert "r.db-wal" in place.holds()
+    await note(place.store)
+    await note(place.store)
+    assert place.holds() == []
+    await place.store.close()
