@@ -98,7 +98,7 @@ async def test_no_history_gets_a_message_twice_or_loses_one(
     store: Store, count: Callable[[int, int], int], seed: int
 ) -> None:
     chance = random.Random(seed)
-    for start in range(0, count(160, 5_000), 16):
+    for start in range(0, count(160, 10_000), 16):
         clients = [Client(store, start + n, random.Random(chance.random())) for n in range(16)]
         await asyncio.gather(*(client.send_all() for client in clients))
         for client in clients:
