@@ -182,7 +182,7 @@ async def test_erased_words_are_in_no_byte_however_the_pages_were_split(
     rng = Random(seed)
     print(f"seed {seed}")
     marked: dict[str, bytes] = {}
-    for number in range(count(400, 5_000)):
+    for number in range(count(400, 2_000)):
         name = f"m{rng.getrandbits(40):010x}"
         secret = f"qz{rng.getrandbits(96):024x}"
         has_secret = rng.random() < 0.3

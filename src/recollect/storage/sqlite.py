@@ -26,8 +26,8 @@ from recollect.storage.sqlite_writer import SqliteWriter
 
 T = TypeVar("T")
 MEMORY = ":memory:"
-#: Seconds between attempts to scrub while a reader keeps old pages; nobody else waits for it.
-_SCRUB_PAUSES = (0.001, 0.01, 0.05, 0.2, 0.7, 1.0, 1.0, 1.0)
+#: Seconds between attempts to scrub while a reader keeps old pages; others write meanwhile.
+_SCRUB_PAUSES = (0.001, 0.01, 0.05, 0.2, 0.5, 1.0, 1.0)
 
 
 class SqliteOptions(msgspec.Struct, frozen=True, kw_only=True):

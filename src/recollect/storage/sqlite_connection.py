@@ -136,8 +136,8 @@ class SqliteTransaction:
         self._unindexed = INDEX_TOGETHER
         #: (query, number, terms) of messages that leave the index before the commit, or take the number of such a one.
         self._changes: list[tuple[str, int, str]] = []
-        #: Numbers that this transaction may give again.
-        self._freed: set[int] = set()
+        #: Numbers up to this one may be given again by a transaction that removes messages.
+        self._freed = 0
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
         """Return every row of the query."""
@@ -193,12 +193,12 @@ class SqliteTransaction:
     def index(self, scope: Scope, number: int, content: str) -> None:
         """Count the message; it is indexed with others once there are enough."""
         self._unindexed += 1
-        if number in self._freed:
+        if number <= self._freed:
             self._changes.append(("index_message", number, _marked(scope.tenant, scope.user, content)))
 
     def unindex(self, scope: Scope, number: int, content: str | None) -> None:
         """Take the message's terms out of the index before the commit."""
-        self._freed.add(number)
+        self._freed = max(self._freed, number)
         text = self._indexed_terms(scope, number) if content is None else _marked(scope.tenant, scope.user, content)
         self._changes.append(("unindex_message", number, text))
 
@@ -236,7 +236,7 @@ class SqliteTransaction:
         self.connection.executemany(sql, [(n, _marked(t, u, content)) for n, t, u, content in waiting])
         self.run("move_indexed_to")
         self._changes.clear()
-        self._freed.clear()
+        self._freed = 0
         self._unindexed = 0
 
     def _go_on_unindexed(self) -> None:

@@ -32,6 +32,8 @@ CHECKPOINT_PAGES = 2_000
 MAX_BATCH = 256
 #: A batch of several writers is a sign that more will come: this many batches of one end the expectation.
 COMPANY = 8
+#: How long a scrub may keep writers waiting for other users of the file.
+SCRUB_WAIT_MS = 200
 #: Commits slower than this are never run on the event loop.
 QUICK_COMMIT = 0.001
 
@@ -274,13 +276,14 @@ class SqliteWriter:
     def write_back(self, *, scrub: bool) -> bool:
         """Write the WAL back to the file, and cut it to scrub erased words; tell whether all of that was done.
 
-        It waits for nobody; a scrub that a reader stands in the way of is tried again after each write.
+        A scrub waits briefly for other users of the file; one that they stand in the way of is tried again after
+        each write.
         """
         mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if scrub else apsw.SQLITE_CHECKPOINT_PASSIVE
         self._unscrubbed = self._unscrubbed or scrub
         with self.lock:
             connection = self._tx.connection
-            connection.set_busy_timeout(0)
+            connection.set_busy_timeout(min(SCRUB_WAIT_MS, self._busy_ms) if scrub else 0)
             try:
                 pages, done = connection.wal_checkpoint(mode=mode)
             except apsw.BusyError:
