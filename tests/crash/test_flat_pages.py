@@ -126,6 +126,25 @@ async def test_a_page_of_messages_costs_the_same_at_any_depth_in_both_directions
 
 
 @pytest.mark.spec("R29")
+async def test_a_page_of_a_branched_conversation_costs_in_proportion_to_the_way_from_its_head(tmp_path: Path) -> None:
+    path = tmp_path / "branched.db"
+    store = SqlStore(await SqliteDriver.open(path))
+    costs = []
+    for size in (500, 2_000):
+        said = [NewMessage(id=f"m{n}", role="user", content=f"message {n}", created_at=NOON) for n in range(size)]
+        said.append(NewMessage(id="other", role="user", content="other", created_at=NOON, parent_id=f"m{size - 2}"))
+        name = f"branched-{size}"
+        await store.append(SCOPE, Append(conversation_id=name, messages=tuple(said), at=NOON, create=True))
+        with reading(path) as (tx, steps):
+            query = MessageQuery(conversation_id=name, limit=PAGE, after="m0")
+            page, cost = steps.of(partial(pages.messages, tx, SCOPE, query))
+            assert [message.id for message in page.messages] == [f"m{n}" for n in range(1, PAGE + 1)]
+            costs.append(cost)
+    await store.close()
+    assert costs[1] <= 5 * costs[0]
+
+
+@pytest.mark.spec("R29")
 async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
     await (await SqliteDriver.open(tmp_path / "plan.db")).close()
     connection = connect(str(tmp_path / "plan.db"))

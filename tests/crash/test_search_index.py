@@ -91,7 +91,7 @@ async def test_random_appends_and_erasures_leave_an_index_of_exactly_what_is_sto
     print(f"seed {seed}")
     alive: list[str] = []
     made = 0
-    for _ in range(count(150, 3_000)):
+    for _ in range(count(150, 1_000)):
         writes: list[Awaitable[None]] = []
         added: list[str] = []
         for _ in range(rng.randint(1, 5)):

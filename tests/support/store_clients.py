@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -210,6 +211,7 @@ def part_of(contents: Contents, name: str) -> dict[str, list[Any]]:
         for number, message in numbered
         if message.id.startswith(mine)
     ]
+    messages.sort(key=itemgetter("number"))
     return {
         "conversations": [plain(stored.value) for key, stored in contents.conversations.items() if mine in key[2]],
         "messages": messages,
@@ -227,4 +229,6 @@ def part_of(contents: Contents, name: str) -> dict[str, list[Any]]:
 
 
 def _own(found: dict[Any, list[Any]], mine: str) -> list[Any]:
-    return [plain(value) for values in found.values() for value in values if value.id.startswith(mine)]
+    own = [plain(value) for values in found.values() for value in values if value.id.startswith(mine)]
+    # Which conversation comes first depends on what others wrote.
+    return sorted(own, key=itemgetter("id"))

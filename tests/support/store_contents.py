@@ -185,8 +185,11 @@ def check_index(connection: apsw.Connection, contents: Contents) -> None:
         held[mark].update({number: set(terms(message.content)) for number, message in numbered})
     tx = SqliteTransaction(connection, b"")
     for mark, scope in scopes.items():
-        for word in set().union(*held[mark].values()):
-            wanted = {number for number, words in held[mark].items() if word in words}
+        holders: dict[str, set[int]] = defaultdict(set)
+        for number, words in held[mark].items():
+            for word in words:
+                holders[word].add(number)
+        for word, wanted in holders.items():
             assert set(tx.matching(scope, [word])) == wanted, f"search for {word!r}"
     connection.execute("CREATE VIRTUAL TABLE temp.indexed USING fts5vocab(main, message_terms, instance)")
     for term, number in connection.execute("SELECT term, doc FROM indexed"):

@@ -9,9 +9,9 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from concurrent.futures.thread import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import ParamSpec, TypeVar
 
 from recollect.errors import StorageUnavailableError
@@ -60,22 +60,47 @@ class LoopThread:
         A keyboard interrupt cancels this call and nothing else.
         """
 
+        outcome: Future[R] = Future()
+        tasks: list[asyncio.Task[R]] = []
+
         async def run() -> R:
             return await function(*args, **kwargs)
+
+        def settle(task: asyncio.Task[R]) -> None:
+            if task.cancelled():
+                outcome.cancel()
+            elif error := task.exception():
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(task.result())
+
+        def start() -> None:
+            tasks.append(self._loop.create_task(run()))
+            tasks[0].add_done_callback(settle)
+
+        def stop() -> None:
+            for task in tasks:
+                task.cancel()
 
         self._refuse_own_thread()
         if os.getpid() != self._process:
             raise StorageUnavailableError("this was opened before a fork; open it again in this process")
-        with self._handing_over:
-            if self._closed:
-                raise StorageUnavailableError("this is closed")
-            future = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        # An interrupt may come at any line from here on: the call is ended by name, not by what was returned for it.
         try:
-            return future.result()
+            self._hand_over(start)
+            return outcome.result()
         except CancelledError:
             raise StorageUnavailableError("this was closed before the call ended") from None
         finally:
-            future.cancel()
+            if not outcome.done():
+                with suppress(StorageUnavailableError):
+                    self._hand_over(stop)
+
+    def _hand_over(self, callback: Callable[[], None]) -> None:
+        with self._handing_over:
+            if self._closed:
+                raise StorageUnavailableError("this is closed")
+            self._loop.call_soon_threadsafe(callback)
 
     def close_first(self, closer: Callable[[], Awaitable[object]]) -> None:
         """Have an asynchronous function run before the loop ends; the last one given runs first."""

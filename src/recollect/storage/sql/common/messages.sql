@@ -46,11 +46,12 @@ ORDER BY seq LIMIT :limit;
 
 -- name: path_before
 -- The messages that lead to one message, newest first, that one included.
+-- CROSS keeps SQLite from walking the conversation at each step instead of looking the parent up.
 WITH RECURSIVE path (message_id, next_id, depth) AS (
     SELECT id, parent_id, 1 FROM messages WHERE {of_conversation} AND id = :id
     UNION ALL
-    SELECT m.id, m.parent_id, path.depth + 1 FROM path JOIN messages m ON m.id = path.next_id
-    WHERE m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
+    SELECT m.id, m.parent_id, path.depth + 1 FROM path CROSS JOIN messages m
+    WHERE m.id = path.next_id AND m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
         AND path.depth < :limit
 )
 SELECT {message_columns} FROM messages
@@ -58,12 +59,12 @@ WHERE {of_conversation} AND id IN (SELECT message_id FROM path)
 ORDER BY seq DESC;
 
 -- name: path_seqs
--- The places of the messages that lead from one place to a message, newest first.
+-- The places of the messages that lead from one place to a message, oldest first.
 WITH RECURSIVE path (message_seq, next_id) AS (
     SELECT seq, parent_id FROM messages WHERE {of_conversation} AND id = :id
     UNION ALL
-    SELECT m.seq, m.parent_id FROM path JOIN messages m ON m.id = path.next_id
-    WHERE m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
+    SELECT m.seq, m.parent_id FROM path CROSS JOIN messages m
+    WHERE m.id = path.next_id AND m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
         AND m.seq > :after
 )
 SELECT message_seq FROM path WHERE message_seq > :after ORDER BY message_seq;
