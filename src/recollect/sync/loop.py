@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.thread import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from typing import ParamSpec, TypeVar
+from functools import partial
+from typing import Generic, ParamSpec, TypeVar
 
 from recollect.errors import StorageUnavailableError
 
@@ -59,42 +60,20 @@ class LoopThread:
 
         A keyboard interrupt cancels this call and nothing else.
         """
-
-        outcome: Future[R] = Future()
-        tasks: list[asyncio.Task[R]] = []
-
-        async def run() -> R:
-            return await function(*args, **kwargs)
-
-        def settle(task: asyncio.Task[R]) -> None:
-            if task.cancelled():
-                outcome.cancel()
-            elif error := task.exception():
-                outcome.set_exception(error)
-            else:
-                outcome.set_result(task.result())
-
-        def start() -> None:
-            tasks.append(self._loop.create_task(run()))
-            tasks[0].add_done_callback(settle)
-
-        def stop() -> None:
-            for task in tasks:
-                task.cancel()
-
         self._refuse_own_thread()
         if os.getpid() != self._process:
             raise StorageUnavailableError("this was opened before a fork; open it again in this process")
-        # An interrupt may come at any line from here on: the call is ended by name, not by what was returned for it.
+        call = _Call(partial(function, *args, **kwargs))
+        # An interrupt may come at any line from here on, also before there is something to wait for.
         try:
-            self._hand_over(start)
-            return outcome.result()
+            self._hand_over(call.start)
+            return call.outcome.result()
         except CancelledError:
             raise StorageUnavailableError("this was closed before the call ended") from None
         finally:
-            if not outcome.done():
+            if not call.outcome.done():
                 with suppress(StorageUnavailableError):
-                    self._hand_over(stop)
+                    self._hand_over(call.stop)
 
     def _hand_over(self, callback: Callable[[], None]) -> None:
         with self._handing_over:
@@ -131,6 +110,34 @@ class LoopThread:
     def _refuse_own_thread(self) -> None:
         if threading.current_thread() is self._thread:
             raise RuntimeError("a blocking call on its own loop would wait for itself; await the asynchronous method")
+
+
+class _Call(Generic[R]):
+    """One call on the loop, which its caller can end at any time."""
+
+    def __init__(self, function: Callable[[], Awaitable[R]]) -> None:
+        self.outcome: Future[R] = Future()
+        self._function = function
+        self._task: asyncio.Task[R] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task.add_done_callback(self._settle)
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> R:
+        return await self._function()
+
+    def _settle(self, task: asyncio.Task[R]) -> None:
+        if task.cancelled():
+            self.outcome.cancel()
+        elif error := task.exception():
+            self.outcome.set_exception(error)
+        else:
+            self.outcome.set_result(task.result())
 
 
 _open: set[LoopThread] = set()
