@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from psycopg import Connection, sql
 
+from recollect.bootstrap import new_id, system_clock
+from recollect.cache.local import LocalWindows
+from recollect.cache.redis import RedisWindows
+from recollect.cache.redis_link import RedisLimits
 from recollect.ports.store import Store
 from recollect.storage.inmemory import InMemoryStore
 from recollect.storage.sqlite import SqliteDriver
@@ -20,7 +25,10 @@ from recollect.testing.store.closing import Reopen
 from tests.support.servers import PostgresAddress
 
 #: The backends whose data outlive the process.
-DURABLE = ("sqlite", "postgres", "sync")
+DURABLE = ("sqlite", "postgres", "sync", "sqlite-windows", "postgres-redis")
+#: A conversation that stays in the cache, and a Redis that may be slow on a busy machine.
+IDLE = timedelta(hours=24)
+PATIENT = RedisLimits(timeout=timedelta(seconds=30))
 #: Open the store of one test, or open it again.
 Opener = Callable[[], Awaitable[Store]]
 
@@ -48,6 +56,19 @@ async def open_postgres(url: str) -> Store:
     from recollect.storage.postgres import PostgresDriver
 
     return SqlStore(await PostgresDriver.open(url))
+
+
+async def open_sqlite_with_windows(path: str | Path) -> Store:
+    driver = await SqliteDriver.open(path)
+    windows = LocalWindows(mark=driver.mark, clock=system_clock, max_conversations=1_000, idle=IDLE)
+    return SqlStore(driver, windows)
+
+
+async def open_postgres_with_redis(url: str, redis: str) -> Store:
+    from recollect.storage.postgres import PostgresDriver
+
+    windows = RedisWindows(redis, idle=IDLE, new_id=new_id, limits=PATIENT)
+    return SqlStore(await PostgresDriver.open(url), windows)
 
 
 async def open_through_sync(path: Path) -> Store:
@@ -96,7 +117,7 @@ def empty_postgres_url(migrated_postgres: Connection, emptying: str, shared_post
     return shared_postgres.url(migrated_postgres.info.dbname)
 
 
-@pytest.fixture(params=["inmemory", "sqlite", "sqlite-memory", "postgres", "sync"])
+@pytest.fixture(params=["inmemory", "sqlite", "sqlite-memory", "postgres", "sync", "sqlite-windows", "postgres-redis"])
 def backend(request: pytest.FixtureRequest) -> str:
     """Name the backend."""
     name: str = request.param
@@ -109,10 +130,15 @@ def opener(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Open
     if backend == "postgres":
         url: str = request.getfixturevalue("empty_postgres_url")
         return lambda: open_postgres(url)
+    if backend == "postgres-redis":
+        address: str = request.getfixturevalue("empty_postgres_url")
+        redis: str = request.getfixturevalue("redis_url")
+        return lambda: open_postgres_with_redis(address, redis)
     openers: dict[str, Opener] = {
         "inmemory": open_in_memory,
         "sqlite": lambda: open_sqlite(tmp_path / "store.db"),
         "sqlite-memory": lambda: open_sqlite(":memory:"),
+        "sqlite-windows": lambda: open_sqlite_with_windows(tmp_path / "store.db"),
         "sync": lambda: open_through_sync(tmp_path / "store.db"),
     }
     return openers[backend]

@@ -300,7 +300,8 @@ class StoreMachine(RuleBasedStateMachine):
         if self.claims:
             at = data.draw(values.times(self.now))
             retry_at = data.draw(st.none() | values.times(self.now))
-            failure = JobFailure(at=at, error=data.draw(values.words), retry_at=retry_at)
+            counts = data.draw(st.booleans())
+            failure = JobFailure(at=at, error=data.draw(values.words), retry_at=retry_at, counts=counts)
             self.both(method, *data.draw(pick(self.claims)), failure if method == "fail_job" else at)
 
     @rule(data=st.data())
@@ -308,6 +309,11 @@ class StoreMachine(RuleBasedStateMachine):
         scope = self.draw_scope(data)
         dead = [job_id for job_id, queued in self.peek(scope).jobs.items() if queued.job.state == "dead"]
         self.both("retry_job", scope, mostly(data, dead, values.JOBS), data.draw(values.times(self.now)))
+
+    @rule(data=st.data(), really=values.rarely)
+    def forget_jobs(self, data: DataObject, really: bool) -> None:
+        if really:
+            self.both("forget_jobs", self.draw_scope(data), data.draw(values.times(self.now)))
 
     @rule(data=st.data(), step=st.sampled_from(("begin", "begin", "begin", "finish", "finish", "abandon", "forget")))
     def handle_a_request(self, data: DataObject, step: str) -> None:
@@ -377,7 +383,7 @@ async def outcome(store: Store, method: str, arguments: tuple[object, ...]) -> t
         result = await getattr(store, method)(*arguments)
     except RecollectError as error:
         return type(error).__name__, None
-    shown = msgspec.to_builtins(result)
+    shown = msgspec.to_builtins(result, order="deterministic")
     if method == "list_audit":
         for entry in shown:
             del entry["id"]

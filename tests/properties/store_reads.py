@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from recollect.domain.audit import AuditQuery
-from recollect.domain.conversation import ConversationCursor, ConversationQuery
+from recollect.domain.conversation import ConversationCursor, ConversationQuery, ConversationSearch
 from recollect.domain.idempotency import RequestKey, RequestStart
 from recollect.domain.job import JOB_STATES, JobQuery
 from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryQuery
@@ -34,6 +34,8 @@ def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple
         read("list_messages", message_queries(message_ids)),
         read("list_conversations", conversation_queries(now)),
         read("search_messages", search_queries),
+        read("search_conversations", conversation_searches(now)),
+        read("list_idle", values.times(now), limits),
         read("list_memories", memory_queries(now)),
         read("list_jobs", job_queries),
         read("get_conversation", values.conversation_ids),
@@ -42,6 +44,9 @@ def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple
         read("memory_history", values.memory_ids),
         read("get_job", values.job_ids),
         read("expand_summary", values.conversation_ids, values.summary_ids),
+        read("get_window", values.conversation_ids),
+        read("get_window", values.conversation_ids),
+        read("get_backlog", values.conversation_ids, limits),
         read("list_turns", values.conversation_ids),
         read("note_history", st.builds(NoteHistoryQuery, limit=limits, before_version=values.versions)),
     )
@@ -64,6 +69,18 @@ def conversation_queries(now: datetime) -> SearchStrategy[ConversationQuery]:
     cursors = st.builds(ConversationCursor, values.times(now), values.conversation_ids)
     return st.builds(
         ConversationQuery,
+        limit=limits,
+        after=st.none() | cursors,
+        archived=values.maybe((True, False)),
+        agent=values.maybe(values.AGENTS),
+    )
+
+
+def conversation_searches(now: datetime) -> SearchStrategy[ConversationSearch]:
+    cursors = st.builds(ConversationCursor, values.times(now), values.conversation_ids)
+    return st.builds(
+        ConversationSearch,
+        text=values.texts,
         limit=limits,
         after=st.none() | cursors,
         archived=values.maybe((True, False)),
@@ -105,6 +122,7 @@ def everything(both: Both, scope: Scope) -> None:
         _conversation(both, scope, conversation.id)
     for word in values.WORDS:
         both("search_messages", scope, SearchQuery(text=word, limit=100))
+        _found(both, scope, word)
     for trust in TRUSTS:
         _memories(both, scope, MemoryQuery(limit=2, trust=trust, archived=None))  # type: ignore[arg-type]
     for memory_id in values.MEMORIES:
@@ -115,8 +133,16 @@ def everything(both: Both, scope: Scope) -> None:
         both("note_history", its_own, NoteHistoryQuery(limit=100))
     for job in both("list_jobs", scope, JobQuery(limit=100)):
         both("get_job", scope, job.id)
+    for limit in (1, 100):
+        both("list_idle", scope, START + timedelta(days=1), limit)
     both("list_audit", scope, AuditQuery(limit=1_000))
     both("list_damaged", scope)
+
+
+def _found(both: Both, scope: Scope, text: str) -> None:
+    page = both("search_conversations", scope, ConversationSearch(text=text, limit=2))
+    while page.next is not None:
+        page = both("search_conversations", scope, ConversationSearch(text=text, limit=2, after=page.next))
 
 
 def _conversations(both: Both, scope: Scope) -> list[Any]:
@@ -142,6 +168,8 @@ def _conversation(both: Both, scope: Scope, conversation_id: str) -> None:
             both("list_messages", scope, MessageQuery(conversation_id=conversation_id, limit=2, after=message_id))
             both("get_message", scope, conversation_id, message_id)
     both("list_turns", scope, conversation_id)
+    both("get_window", scope, conversation_id)
+    both("get_backlog", scope, conversation_id, 50)
     _covered_once(both, scope, conversation_id)
     for summary_id in values.SUMMARIES:
         both("expand_summary", scope, conversation_id, summary_id)

@@ -9,9 +9,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.domain.cover import Cover, cover_of, path_start, uncovered
 from recollect.domain.message import Message, ToolCall
 from recollect.domain.summary import NewSummary, Summary, summary_of_messages, summary_of_summaries
-from recollect.history.plan import Cover, Fold, PlanSettings, Summarise, cover_of, next_step, uncovered
+from recollect.history.plan import Fold, PlanSettings, Summarise, next_step
 from recollect.testing.clock import START
 
 #: How many calls each assistant message of a turn makes; a negative number makes calls that get no result.
@@ -81,7 +82,8 @@ class Conversation:
         return found[::-1]
 
     def cover(self) -> Cover:
-        return cover_of(self.path(), self.summaries.values())
+        path = self.path()
+        return cover_of({message.seq for message in path}, self.summaries.values(), start=path_start(path))
 
     def verbatim(self) -> list[Message]:
         return uncovered(self.path(), self.cover().holding)
@@ -167,6 +169,16 @@ def test_summaries_stay_few_and_the_newest_messages_stay(said: list[Turn], limit
         assert len(conversation.cover().holding) <= limits.most_summaries
         count = min(limits.keep_verbatim, len(conversation.messages))
         assert conversation.verbatim()[-count:] == conversation.path()[-count:]
+
+
+@given(st.integers(1, 150), plan_settings())
+def test_on_the_way_at_most_one_summary_is_too_many(count: int, limits: PlanSettings) -> None:
+    conversation = Conversation(limits)
+    for _ in range(count):
+        conversation.add("user")
+    while (step := next_step(conversation.verbatim(), conversation.cover().holding, limits)) is not None:
+        conversation.carry_out(step)
+        assert len(conversation.cover().holding) <= limits.most_summaries + 1
 
 
 @given(st.integers(1, 150), plan_settings())

@@ -65,6 +65,13 @@ class MistakenDriver:
     async def write_any(self, work: Work[T]) -> T:
         return await self._driver.write_any(work)
 
+    @property
+    def database_id(self) -> str:
+        return self._driver.database_id
+
+    def mark(self) -> None:
+        return self._driver.mark()
+
     async def scrub(self) -> None:
         await self._driver.scrub()
 

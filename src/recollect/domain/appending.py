@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from recollect.domain.checks import as_utc
-from recollect.domain.conversation import Conversation, NewConversation, title_from
+from recollect.domain.conversation import Conversation, NewConversation, revised, title_from
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.turn import Append, Appended
 from recollect.errors import InvalidMessageError
@@ -39,6 +39,7 @@ def conversation_from(new: NewConversation) -> Conversation:
         next_seq=1,
         is_branched=False,
         extracted_seq=0,
+        revision=1,
     )
 
 
@@ -79,7 +80,7 @@ def plan_append(conversation: Conversation, append: Append, known: Known, turn_i
         else:
             parent = _parent(message, head, seen)
             branched = branched or parent != head
-            new.append(_stored(message, append.conversation_id, seq, parent, turn_id))
+            new.append(stored_message(message, append.conversation_id, seq, parent, turn_id))
             seen.add(message.id)
             head = message.id
             seq += 1
@@ -96,7 +97,10 @@ def _parent(message: NewMessage, head: str | None, seen: set[str]) -> str | None
     return message.parent_id
 
 
-def _stored(message: NewMessage, conversation_id: str, seq: int, parent: str | None, turn_id: str | None) -> Message:
+def stored_message(
+    message: NewMessage, conversation_id: str, seq: int, parent: str | None, turn_id: str | None
+) -> Message:
+    """Return the message as it is stored in this place."""
     return Message(
         id=message.id,
         conversation_id=conversation_id,
@@ -123,7 +127,7 @@ def _after(conversation: Conversation, new: list[Message], at: datetime) -> Conv
     title = conversation.title
     if title is None:
         title = next((t for m in new if m.role == "user" and (t := title_from(m.content))), None)
-    return msgspec.structs.replace(
+    return revised(
         conversation,
         title=title,
         message_count=conversation.message_count + len(new),

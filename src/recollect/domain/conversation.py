@@ -58,6 +58,8 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     is_branched: bool
     #: Memories were extracted from all messages up to this seq.
     extracted_seq: int
+    #: Grows with every change that a reader sees, messages and summaries included, and never goes back.
+    revision: int
 
 
 class NewConversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +90,8 @@ class ConversationChanges(msgspec.Struct, frozen=True, kw_only=True):
     is_archived: bool | UnsetType = UNSET
     is_pinned: bool | UnsetType = UNSET
     metadata: Mapping[str, Any] | UnsetType = UNSET
-    head_id: str | UnsetType = UNSET
+    #: None goes back before the first message: nothing is read, and the next message starts a new root.
+    head_id: str | None | UnsetType = UNSET
     expected_version: int | None = None
 
     def __post_init__(self) -> None:
@@ -103,7 +106,7 @@ class ConversationChanges(msgspec.Struct, frozen=True, kw_only=True):
         if self.metadata is not UNSET:
             check_object(self.metadata, "metadata")
         if self.head_id is not UNSET:
-            check_id(self.head_id, "head_id")
+            check_optional_id(self.head_id, "head_id")
         if self.expected_version is not None:
             check_count(self.expected_version, "expected_version")
 
@@ -128,12 +131,7 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
 
     def __post_init__(self) -> None:
-        check_limit(self.limit)
-        if self.after is not None and not isinstance(self.after, ConversationCursor):
-            raise InvalidCursorError("after must be a ConversationCursor")
-        if self.archived is not None:
-            check_flag(self.archived, "archived")
-        check_optional_id(self.agent, "agent")
+        _check_page(self)
 
 
 class ConversationPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +141,48 @@ class ConversationPage(msgspec.Struct, frozen=True, kw_only=True):
     next: ConversationCursor | None
     #: Ids of conversations whose stored record no longer matches its checksum.
     corrupt: tuple[str, ...] = ()
+
+
+class ConversationSearch(msgspec.Struct, frozen=True, kw_only=True):
+    """Words to look for in the user's conversations."""
+
+    text: str
+    limit: int = 50
+    after: ConversationCursor | None = None
+    archived: bool | None = None
+    agent: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "text")
+        _check_page(self)
+
+
+class FoundConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation that holds the words of the question."""
+
+    conversation: Conversation
+    #: A passage of its newest message that holds them, or None if only the title does.
+    snippet: str | None
+    #: That message.
+    message_id: str | None
+
+
+class FoundConversations(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of conversations that were found; `next` is None on the last."""
+
+    items: tuple[FoundConversation, ...]
+    next: ConversationCursor | None
+    #: Ids of conversations whose stored record no longer matches its checksum.
+    corrupt: tuple[str, ...] = ()
+
+
+def _check_page(query: ConversationQuery | ConversationSearch) -> None:
+    check_limit(query.limit)
+    if query.after is not None and not isinstance(query.after, ConversationCursor):
+        raise InvalidCursorError("after must be a ConversationCursor")
+    if query.archived is not None:
+        check_flag(query.archived, "archived")
+    check_optional_id(query.agent, "agent")
 
 
 _SPACE = re.compile(r"\s+")
@@ -174,4 +214,9 @@ def apply_changes(conversation: Conversation, changes: ConversationChanges) -> C
         new["is_branched"] = True
     if not new:
         return conversation
-    return msgspec.structs.replace(conversation, **new, version=conversation.version + 1, updated_at=as_utc(changes.at))
+    return revised(conversation, **new, version=conversation.version + 1, updated_at=as_utc(changes.at))
+
+
+def revised(conversation: Conversation, **new: Any) -> Conversation:
+    """Return the conversation after one change."""
+    return msgspec.structs.replace(conversation, **new, revision=conversation.revision + 1)

@@ -20,6 +20,7 @@ from recollect.domain.checks import (
     check_optional_id,
     check_text,
     check_time,
+    check_type,
     later,
 )
 from recollect.domain.scope import Scope
@@ -121,17 +122,23 @@ class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an attempt failed and when to try again; with no more attempts the job is dead."""
+    """Why an attempt failed and when to try again; with no more attempts the job is dead.
+
+    An attempt that does not count, since what it needs is away, is given back: the next one has its number again.
+    So a worker that may repeat a call takes each job under a name of its own.
+    """
 
     at: datetime
     error: str
     retry_at: datetime | None
+    counts: bool = True
 
     def __post_init__(self) -> None:
         check_time(self.at, "at")
         check_text(self.error, "error", at_most=MAX_ERROR)
         if self.retry_at is not None:
             check_time(self.retry_at, "retry_at")
+        check_type(self.counts, bool, "counts")
 
 
 class JobQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,10 +208,11 @@ def claimed(job: Job, request: ClaimRequest) -> Job:
 
 def failed(job: Job, failure: JobFailure) -> Job:
     """Return the job after a failed attempt."""
-    again = failure.retry_at is not None and job.attempts < job.max_attempts
+    again = failure.retry_at is not None and (job.attempts < job.max_attempts or not failure.counts)
     return msgspec.structs.replace(
         job,
         state="queued" if again else "dead",
+        attempts=job.attempts - 1 if again and not failure.counts else job.attempts,
         run_at=as_utc(failure.retry_at) if again and failure.retry_at else job.run_at,
         lease_until=None,
         worker=None,

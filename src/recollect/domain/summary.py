@@ -19,6 +19,7 @@ from recollect.domain.checks import (
     check_text,
     check_time,
 )
+from recollect.domain.conversation import Conversation
 from recollect.domain.message import Message
 from recollect.errors import ConflictError, InvalidInputError
 
@@ -136,6 +137,12 @@ def summary_of_summaries(
         start_at=min(summary.start_at for summary in folded),
         end_at=max(summary.end_at for summary in folded),
     )
+
+
+def refuse_if_branched(conversation: Conversation) -> None:
+    """Keep the originals of a conversation with branches: another branch may still show them."""
+    if conversation.is_branched:
+        raise ConflictError("the originals of a branched conversation are kept; summarise without deleting them")
 
 
 def _summary(new: NewSummary, **covered: Any) -> Summary:

@@ -10,6 +10,8 @@ from recollect.domain.conversation import (
     ConversationChanges,
     ConversationPage,
     ConversationQuery,
+    ConversationSearch,
+    FoundConversations,
     NewConversation,
 )
 from recollect.domain.message import Message
@@ -17,6 +19,7 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
+from recollect.domain.window import Backlog, Window
 
 
 class ConversationStore(Protocol):
@@ -47,6 +50,14 @@ class ConversationStore(Protocol):
     async def list_conversations(self, scope: Scope, query: ConversationQuery) -> ConversationPage:
         """List conversations by last activity, newest first, then by id; any page costs the same."""
 
+    async def search_conversations(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
+        """Find conversations by their words, in any script; newest activity first, then by id, in pages.
+
+        One is found if the title that a person gave it holds all the words, or if one of its messages does,
+        on whichever branch; an automatic title is not looked at, for it is taken from a message.
+        The work depends on the user's own matching messages and own titles, not on the whole store.
+        """
+
     async def change_conversation(
         self, scope: Scope, conversation_id: str, changes: ConversationChanges
     ) -> Conversation:
@@ -54,6 +65,7 @@ class ConversationStore(Protocol):
 
         Raise `StaleVersionError` if an expected version is given and does not hold,
         `MessageNotFoundError` if the new head is no message of the conversation.
+        Without a head no message is read, and the next one starts a new root.
         A title of a person is never replaced by an automatic one.
         """
 
@@ -61,6 +73,13 @@ class ConversationStore(Protocol):
         """Mark at most `limit` conversations inactive that had no activity after this time; return their ids.
 
         The next message makes a conversation active again.
+        """
+
+    async def list_idle(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[Conversation, ...]:
+        """Return the conversations without activity after this time, the longest idle first, then by id.
+
+        They may be active or not, archived or not.
+        The cost depends on the limit, not on how many there are.
         """
 
     async def append(self, scope: Scope, request: Append) -> Appended:
@@ -92,6 +111,15 @@ class ConversationStore(Protocol):
         A damaged message is left out and its id reported.
         """
 
+    async def get_window(self, scope: Scope, conversation_id: str) -> Window:
+        """Return what a prompt needs of the conversation; it may be held in a cache, but is never out of date.
+
+        Raise `ConversationNotFoundError` if there is none.
+        """
+
+    async def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
+        """Return at most `limit` of the messages on the head path that no summary covers, the oldest of them."""
+
     async def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
         """Return the turns of a conversation, oldest first."""
 
@@ -106,7 +134,8 @@ class ConversationStore(Protocol):
 
         The range must be one contiguous chain that no active summary covers; else `ConflictError`, and nothing changes.
         The same summary id again returns the stored one.
-        With `delete_originals` the covered messages are gone in the same transaction, and refused if they come again.
+        With `delete_originals` the covered messages are gone in the same transaction, and refused if they come again;
+        in a conversation with branches that is a `ConflictError`.
         """
 
     async def active_summaries(self, scope: Scope, conversation_id: str) -> tuple[Summary, ...]:

@@ -22,14 +22,17 @@ class JobStore(Protocol):
         """Take due jobs, and jobs whose lease ran out, of any scope, longest due first.
 
         The one method without a scope: it tells the scope to do each job in, and nothing else of it.
-        A job that used up its attempts dies instead of being returned.
+        A job that used up its attempts dies instead of being returned, and the next one due takes its place.
         """
 
     async def complete_job(self, scope: Scope, claim: Claim, at: datetime) -> Job:
         """End a job that was done."""
 
     async def fail_job(self, scope: Scope, claim: Claim, failure: JobFailure) -> Job:
-        """Queue a job again for later, or let it die if it may not be retried or used up its attempts."""
+        """Queue a job again for later, or let it die if it may not be retried or used up its attempts.
+
+        If another job with its key was queued meanwhile, that one stands for both, and this one ends.
+        """
 
     async def heartbeat_job(self, scope: Scope, claim: Claim, lease_until: datetime) -> Job:
         """Keep a job until this time."""
@@ -42,3 +45,6 @@ class JobStore(Protocol):
 
     async def retry_job(self, scope: Scope, job_id: str, at: datetime) -> Job:
         """Queue a dead job again; any other raises `ConflictError`."""
+
+    async def forget_jobs(self, scope: Scope, before: datetime) -> int:
+        """Delete the jobs of the user that were done before this time, and return how many; dead ones stay."""

@@ -17,8 +17,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     #: The newest messages of the conversation, oldest first, without the question.
     window: tuple[Message, ...]
+    #: What stands for the older messages, oldest first.
+    summaries: tuple[str, ...] = ()
     #: What the user said elsewhere that may matter, best first.
-    recalled: tuple[Hit, ...]
+    recalled: tuple[Hit, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +33,9 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 class Responder(Protocol):
     """Answer a question from its context."""
 
-    #: The name under which replies are recorded.
-    name: str
+    @property
+    def name(self) -> str:
+        """Tell the name under which replies are recorded."""
 
     async def reply(self, question: Question) -> Reply:
         """Return an answer, or raise `ProviderError`."""

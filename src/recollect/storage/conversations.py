@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -17,6 +18,7 @@ from recollect.domain.conversation import (
     ConversationQuery,
     NewConversation,
     apply_changes,
+    revised,
 )
 from recollect.domain.erasure import conversation_tombstone, message_tombstone, original_tombstone
 from recollect.domain.message import Message
@@ -102,7 +104,7 @@ def change(tx: Transaction, scope: Scope, conversation_id: str, changes: Convers
     if changes.expected_version not in (None, stored.value.version):
         raise StaleVersionError(f"the conversation is at version {stored.value.version}")
     after = apply_changes(stored.value, changes)
-    if after.head_id != stored.value.head_id:
+    if after.head_id not in (None, stored.value.head_id):
         found = tx.one("has_message", **scoped(scope), conversation=stored.number, id=after.head_id)
         if found is None:
             raise MessageNotFoundError("head_id names no message of this conversation")
@@ -111,14 +113,20 @@ def change(tx: Transaction, scope: Scope, conversation_id: str, changes: Convers
     return after
 
 
+def lists(
+    tx: Transaction, scope: Scope, agent: str | None = None, archived: bool | None = None
+) -> list[dict[str, Any]]:
+    """Return the parameters of each list of the user's conversations: one for each agent and state."""
+    agents = [agent] if agent else [row[0] for row in tx.all("list_agents", **scoped(scope))]
+    states = (False, True) if archived is None else (archived,)
+    return [{**scoped(scope), "agent": name, "archived": state} for name in agents for state in states]
+
+
 def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> ConversationPage:
     """List conversations, newest activity first: the newest of each agent and state, merged."""
-    agents = [query.agent] if query.agent else [row[0] for row in tx.all("list_agents", **scoped(scope))]
-    states = (False, True) if query.archived is None else (query.archived,)
     found: list[Row] = []
-    for agent in agents:
-        for archived in states:
-            found += _newest(tx, scope, query, agent, archived)
+    for one in lists(tx, scope, query.agent, query.archived):
+        found += _newest(tx, one, query)
     found.sort(key=_place, reverse=True)
     shown, more = found[: query.limit], len(found) > query.limit
     items, corrupt = [], []
@@ -136,12 +144,21 @@ def _place(row: Row) -> tuple[int, str]:
     return row[11] if isinstance(row[11], int) else 0, str(row[1])
 
 
-def _newest(tx: Transaction, scope: Scope, query: ConversationQuery, agent: str, archived: bool) -> list[Row]:
-    values = {**scoped(scope), "agent": agent, "archived": archived, "limit": query.limit + 1}
+def _newest(tx: Transaction, one: dict[str, Any], query: ConversationQuery) -> list[Row]:
+    limit = query.limit + 1
     if query.after is None:
-        return tx.all("newest_conversations", **values)
+        return tx.all("newest_conversations", **one, limit=limit)
     activity = micros(query.after.last_activity_at)
-    return tx.all("older_conversations", **values, activity=activity, after_id=query.after.id)
+    return tx.all("older_conversations", **one, limit=limit, activity=activity, after_id=query.after.id)
+
+
+def idle(tx: Transaction, scope: Scope, before: int, limit: int) -> Sound[Conversation]:
+    """List the conversations that have been idle since this time, longest first: the oldest of each list, merged."""
+    found: list[Row] = []
+    for one in lists(tx, scope):
+        found += tx.all("oldest_conversations", **one, before=before, limit=limit)
+    found.sort(key=_place)
+    return sound(lambda row: rows.conversation_from(scope, row).value, found[:limit])
 
 
 def append(tx: Transaction, scope: Scope, request: Append) -> Appended:
@@ -242,23 +259,11 @@ def turns(tx: Transaction, scope: Scope, conversation_id: str) -> Sound[Turn]:
 def mark_inactive(tx: Transaction, scope: Scope, before: int, limit: int) -> tuple[str, ...]:
     """Mark conversations inactive that have been idle since this time; return their ids."""
     marked: list[str] = []
-    for (agent,) in tx.all("list_agents", **scoped(scope)):
-        for archived in (False, True):
-            marked += _mark(
-                tx,
-                scope,
-                tx.all(
-                    "idle_conversations",
-                    **scoped(scope),
-                    agent=agent,
-                    archived=archived,
-                    before=before,
-                    active=True,
-                    limit=limit - len(marked),
-                ),
-            )
-            if len(marked) >= limit:
-                return tuple(marked)
+    for one in lists(tx, scope):
+        left = limit - len(marked)
+        marked += _mark(tx, scope, tx.all("idle_conversations", **one, before=before, active=True, limit=left))
+        if len(marked) >= limit:
+            break
     return tuple(marked)
 
 
@@ -266,6 +271,6 @@ def _mark(tx: Transaction, scope: Scope, idle: Iterable[Row]) -> list[str]:
     marked: list[str] = []
     for row in idle:
         stored = rows.conversation_from(scope, row)
-        save(tx, scope, msgspec.structs.replace(stored, value=msgspec.structs.replace(stored.value, is_active=False)))
+        save(tx, scope, msgspec.structs.replace(stored, value=revised(stored.value, is_active=False)))
         marked.append(stored.value.id)
     return marked

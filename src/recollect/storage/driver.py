@@ -6,6 +6,7 @@ A driver may run it more than once if the database asks for a retry, so it must 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -52,6 +53,11 @@ class Transaction(Protocol):
 Work = Callable[[Transaction], T]
 
 
+def id_of_database(salt: bytes) -> str:
+    """Return what tells a database from others, by its salt, without telling the salt."""
+    return hashlib.blake2b(b"database", key=salt, digest_size=9).hexdigest()
+
+
 class Driver(Protocol):
     """A database, opened."""
 
@@ -66,6 +72,13 @@ class Driver(Protocol):
 
     async def write_any(self, work: Work[T]) -> T:
         """Run work that belongs to no scope: claiming jobs and nothing else."""
+
+    @property
+    def database_id(self) -> str:
+        """Tell this database from any other, whatever address it is reached by."""
+
+    def mark(self) -> object | None:
+        """Return a value that changes whenever somebody else may have written, or None if that cannot be told."""
 
     async def scrub(self) -> None:
         """Remove erased bytes from wherever the database keeps old pages."""

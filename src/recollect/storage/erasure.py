@@ -9,6 +9,7 @@ from functools import partial
 import msgspec
 
 from recollect.domain.checks import as_utc
+from recollect.domain.conversation import revised
 from recollect.domain.erasure import (
     Erased,
     Erasure,
@@ -184,7 +185,7 @@ def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure)
     if not msgspec.structs.replace(erased, requests=0).any():
         raise ConversationNotFoundError("the conversation has nothing to clear")
     value = stored.value
-    cleared = msgspec.structs.replace(
+    cleared = revised(
         value,
         title=lasting_title(value),
         head_id=None,

@@ -10,7 +10,7 @@ from recollect.domain.job import Claim, ClaimedJob, ClaimRequest, Job, JobFailur
 from recollect.domain.scope import Scope
 from recollect.errors import ConflictError, CorruptRecordError, InvalidCursorError, InvalidInputError, JobNotFoundError
 from recollect.storage.damage import Sound, sound
-from recollect.storage.driver import Transaction
+from recollect.storage.driver import Row, Transaction
 from recollect.storage.knowledge_rows import job_from, job_values
 from recollect.storage.rows import micros, scoped
 
@@ -41,28 +41,40 @@ def find(tx: Transaction, scope: Scope, job_id: str) -> Job:
 
 
 def claim(tx: Transaction, request: ClaimRequest) -> tuple[ClaimedJob, ...]:
-    """Take due jobs for this worker; jobs that used up their attempts die instead."""
-    due = tx.all(
-        "due_jobs",
-        now=micros(request.now),
-        any_kind=not request.kinds,
-        ids=tx.ids(request.kinds),
-        limit=request.limit,
-    )
+    """Take due jobs for this worker; jobs that used up their attempts die instead, and the next ones are taken."""
     taken: list[ClaimedJob] = []
-    for _, number, tenant, user, agent, *columns in due:
-        try:
-            scope = Scope(tenant, user, agent)
-            tx.enter(scope)
-            job = rule.claimed(job_from(scope, tuple(columns)), request)
-        except (CorruptRecordError, InvalidInputError):
-            # Due for ever, it would stand before all others; it stays damaged, so that nobody revives it.
-            tx.run("kill_job", tenant=tenant, user=user, number=number)
-            continue
-        store(tx, scope, job)
-        if job.state == "running":
-            taken.append(ClaimedJob(scope, job))
+    seen: set[tuple[str, str, int]] = set()
+    while len(taken) < request.limit:
+        due = tx.all(
+            "due_jobs",
+            now=micros(request.now),
+            any_kind=not request.kinds,
+            ids=tx.ids(request.kinds),
+            limit=request.limit,
+        )
+        # A lease of no time leaves a job due that was taken a moment ago.
+        rows = {(tenant, user, number): tuple(rest) for _, number, tenant, user, *rest in due}
+        fresh = [place for place in rows if place not in seen][: request.limit - len(taken)]
+        taken += filter(None, (_take(tx, request, place, rows[place]) for place in fresh))
+        seen.update(fresh)
+        if len(due) < request.limit or not fresh:
+            break
     return tuple(taken)
+
+
+def _take(tx: Transaction, request: ClaimRequest, place: tuple[str, str, int], row: Row) -> ClaimedJob | None:
+    """Take one due job, or let it die and return None."""
+    tenant, user, number = place
+    try:
+        scope = Scope(tenant, user, row[0])
+        tx.enter(scope)
+        job = rule.claimed(job_from(scope, row[1:]), request)
+    except (CorruptRecordError, InvalidInputError):
+        # Due for ever, it would stand before all others; it stays damaged, so that nobody revives it.
+        tx.run("kill_job", tenant=tenant, user=user, number=number)
+        return None
+    store(tx, scope, job)
+    return ClaimedJob(scope, job) if job.state == "running" else None
 
 
 def held(tx: Transaction, scope: Scope, claim: Claim) -> Job:

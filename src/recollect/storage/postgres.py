@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from recollect.domain.scope import Scope
 from recollect.errors import StorageUnavailableError
-from recollect.storage.driver import Work
+from recollect.storage.driver import Work, id_of_database
 from recollect.storage.migrations.postgres import prepare
 from recollect.storage.postgres_connection import (
     PostgresConnection,
@@ -197,6 +197,14 @@ class PostgresDriver:
         raise StorageUnavailableError(
             "the connection to Postgres was lost during a commit and its outcome is unknown; retry with the same ids"
         )
+
+    @property
+    def database_id(self) -> str:
+        """Tell this database from any other, whatever address it is reached by."""
+        return id_of_database(self._salt)
+
+    def mark(self) -> None:
+        """Return None: only a query could tell what others wrote."""
 
     async def scrub(self) -> None:
         """Do nothing: Postgres overwrites no page on demand.

@@ -138,6 +138,7 @@ def conversation_values(scope: Scope, conversation: Conversation, has_erased: bo
         "version": c.version,
         "next_seq": c.next_seq,
         "extracted_seq": c.extracted_seq,
+        "revision": c.revision,
         "is_archived": c.is_archived,
         "is_pinned": c.is_pinned,
         "is_active": c.is_active,
@@ -150,9 +151,9 @@ def conversation_values(scope: Scope, conversation: Conversation, has_erased: bo
 def conversation_from(scope: Scope, row: Row) -> StoredConversation:
     """Return the conversation of a row, or raise if the row was damaged."""
     number, i, agent, title, source, metadata, head, count, summary, created, updated, activity, *rest = row
-    version, next_seq, extracted, archived, pinned, active, branched, has_erased, expected = rest
+    version, next_seq, extracted, revision, archived, pinned, active, branched, has_erased, expected = rest
     flags = (flag(archived), flag(pinned), flag(active), flag(branched), flag(has_erased))
-    if _crc32(_pack((scope.tenant, scope.user, *row[1:15], *flags))) != expected:
+    if _crc32(_pack((scope.tenant, scope.user, *row[1:16], *flags))) != expected:
         raise CorruptRecordError("conversation", str(i))
     value = Conversation(
         id=i,
@@ -173,6 +174,7 @@ def conversation_from(scope: Scope, row: Row) -> StoredConversation:
         next_seq=next_seq,
         is_branched=flags[3],
         extracted_seq=extracted,
+        revision=revision,
     )
     return StoredConversation(number, value, flags[4])
 

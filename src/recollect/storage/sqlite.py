@@ -18,7 +18,7 @@ import msgspec
 
 from recollect.domain.scope import Scope
 from recollect.errors import StorageUnavailableError
-from recollect.storage.driver import Work
+from recollect.storage.driver import Work, id_of_database
 from recollect.storage.sqlite_connection import SqliteTransaction, can_write, connect, our_errors, translated
 from recollect.storage.sqlite_integrity import Integrity, IntegrityCheck
 from recollect.storage.sqlite_lock import FileLock
@@ -186,6 +186,24 @@ class SqliteDriver:
         finally:
             if tx.connection.in_transaction:
                 execute("COMMIT")
+
+    @property
+    def database_id(self) -> str:
+        """Tell this database from any other, whatever address it is reached by."""
+        return id_of_database(self._writer.tx.salt)
+
+    def mark(self) -> object | None:
+        """Return SQLite's own count of the commits of other connections; None while the writer is busy."""
+        if self._closed or not self._writer.lock.acquire(blocking=False):
+            return None
+        try:
+            tx = self._writer.tx
+            # The count belongs to the connection, which may have been opened again.
+            return tx, tx.connection.execute("PRAGMA data_version").fetchall()
+        except apsw.Error:
+            return None
+        finally:
+            self._writer.lock.release()
 
     async def scrub(self) -> None:
         """Write the WAL back and cut it, so that erased words are in neither file."""

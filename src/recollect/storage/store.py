@@ -15,6 +15,8 @@ from recollect.domain.conversation import (
     ConversationChanges,
     ConversationPage,
     ConversationQuery,
+    ConversationSearch,
+    FoundConversations,
     NewConversation,
 )
 from recollect.domain.erasure import Erasure, Receipt
@@ -36,14 +38,18 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
+from recollect.domain.window import Backlog, Window, after_append, after_change, after_summary
 from recollect.errors import CorruptRecordError, StorageError
 from recollect.ports.erasure import Damaged
-from recollect.storage import audit, conversations, damage, jobs, memories, notes, pages, requests, summaries
+from recollect.ports.windows import WindowCache
+from recollect.storage import audit, conversations, damage, finding, jobs, memories, notes, pages, requests, summaries
 from recollect.storage import erasure as erasing
+from recollect.storage import windows as reading
 from recollect.storage.checked import checked
 from recollect.storage.damage import Sound
 from recollect.storage.driver import Driver, Transaction, Work
 from recollect.storage.rows import micros, scoped
+from recollect.storage.window_keeper import After, WindowKeeper, unknown_window
 
 T = TypeVar("T")
 
@@ -52,8 +58,10 @@ T = TypeVar("T")
 class SqlStore:
     """Keep everything in one SQL database."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Driver, windows: WindowCache | None = None, *, window_size: int = 20) -> None:
         self._driver = driver
+        self._windows = WindowKeeper(windows)
+        self._window_size = window_size
 
     async def _read(self, scope: Scope, work: Work[T], *, quick: bool = True) -> T:
         try:
@@ -74,8 +82,24 @@ class SqlStore:
             await damage.report(self._driver, scope, exc.kind, (exc.record_id,))
             raise
 
-    async def _erase(self, scope: Scope, work: Work[Receipt]) -> Receipt:
-        receipt = await self._write(scope, work)
+    async def _change(self, scope: Scope, conversation_id: str, work: Work[T], after: After[T] = unknown_window) -> T:
+        """Write to one conversation whose window may be cached."""
+        return await self._windows.change(scope, conversation_id, lambda: self._write(scope, work), after)
+
+    async def _load(self, scope: Scope, conversation_id: str, known: int | None = None) -> Window | None:
+        size = self._window_size
+        found = await self._read(scope, lambda tx: reading.read(tx, scope, conversation_id, size, known))
+        if found is None:
+            return None
+        window, corrupt_summaries = found
+        await damage.report(self._driver, scope, "message", window.corrupt)
+        await damage.report(self._driver, scope, "summary", corrupt_summaries)
+        return window
+
+    async def _erase_in(self, scope: Scope, conversation_id: str, work: Work[Receipt]) -> Receipt:
+        return await self._scrubbed(await self._change(scope, conversation_id, work))
+
+    async def _scrubbed(self, receipt: Receipt) -> Receipt:
         try:
             await self._driver.scrub()
         except StorageError:
@@ -98,23 +122,45 @@ class SqlStore:
         await damage.report(self._driver, scope, "conversation", page.corrupt)
         return page
 
+    async def search_conversations(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
+        found = await self._read(scope, lambda tx: finding.search(tx, scope, query), quick=False)
+        await damage.report(self._driver, scope, "conversation", found.corrupt)
+        return found
+
     async def change_conversation(
         self, scope: Scope, conversation_id: str, changes: ConversationChanges
     ) -> Conversation:
-        return await self._write(scope, lambda tx: conversations.change(tx, scope, conversation_id, changes))
+        return await self._change(
+            scope, conversation_id, lambda tx: conversations.change(tx, scope, conversation_id, changes), after_change
+        )
 
     async def mark_inactive(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[str, ...]:
         before = micros(idle_since)
-        return await self._write(scope, lambda tx: conversations.mark_inactive(tx, scope, before, limit))
+        return await self._windows.change_many(
+            scope, lambda: self._write(scope, lambda tx: conversations.mark_inactive(tx, scope, before, limit))
+        )
+
+    async def list_idle(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[Conversation, ...]:
+        before = micros(idle_since)
+        return await self._read_sound(scope, "conversation", lambda tx: conversations.idle(tx, scope, before, limit))
 
     async def append(self, scope: Scope, request: Append) -> Appended:
-        return await self._write(scope, lambda tx: conversations.append(tx, scope, request))
+        return await self._change(
+            scope, request.conversation_id, lambda tx: conversations.append(tx, scope, request), self._after_append
+        )
 
     async def record_turn(self, scope: Scope, record: TurnRecord) -> Appended:
-        return await self._write(scope, lambda tx: conversations.record_turn(tx, scope, record))
+        return await self._change(
+            scope,
+            record.append.conversation_id,
+            lambda tx: conversations.record_turn(tx, scope, record),
+            self._after_append,
+        )
 
     async def archive(self, scope: Scope, batch: ArchiveBatch) -> ArchivedBatch:
-        return await self._write(scope, lambda tx: conversations.archive(tx, scope, batch))
+        return await self._change(
+            scope, batch.append.conversation_id, lambda tx: conversations.archive(tx, scope, batch)
+        )
 
     async def get_message(self, scope: Scope, conversation_id: str, message_id: str) -> Message:
         return await self._read(scope, lambda tx: pages.message(tx, scope, conversation_id, message_id))
@@ -126,6 +172,12 @@ class SqlStore:
             await damage.report(self._driver, scope, "summary", page.corrupt_summaries)
         return page
 
+    async def get_window(self, scope: Scope, conversation_id: str) -> Window:
+        return await self._windows.get(scope, conversation_id, partial(self._load, scope, conversation_id))
+
+    async def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
+        return await self._read(scope, lambda tx: reading.backlog(tx, scope, conversation_id, limit), quick=False)
+
     async def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
         work = partial(conversations.turns, scope=scope, conversation_id=conversation_id)
         return await self._read_sound(scope, "turn", work, quick=False)
@@ -134,7 +186,10 @@ class SqlStore:
         return await self._read(scope, lambda tx: pages.search(tx, scope, query), quick=False)
 
     async def put_summary(self, scope: Scope, new: NewSummary) -> Summary:
-        return await self._write(scope, lambda tx: summaries.put(tx, scope, new))
+        stored = await self._change(
+            scope, new.conversation_id, lambda tx: summaries.put(tx, scope, new), self._after_summary
+        )
+        return stored[0]
 
     async def active_summaries(self, scope: Scope, conversation_id: str) -> tuple[Summary, ...]:
         return await self._read_sound(scope, "summary", lambda tx: summaries.active(tx, scope, conversation_id))
@@ -205,6 +260,10 @@ class SqlStore:
     async def retry_job(self, scope: Scope, job_id: str, at: datetime) -> Job:
         return await self._write(scope, lambda tx: jobs.retry(tx, scope, job_id, at))
 
+    async def forget_jobs(self, scope: Scope, before: datetime) -> int:
+        at = micros(before)
+        return await self._write(scope, lambda tx: tx.run("delete_done_jobs", **scoped(scope), before=at))
+
     # Requests
 
     async def begin_request(self, scope: Scope, start: RequestStart) -> Answer | None:
@@ -223,19 +282,29 @@ class SqlStore:
     # Erasing
 
     async def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase(scope, lambda tx: erasing.clear(tx, scope, conversation_id, erasure))
+        return await self._erase_in(
+            scope, conversation_id, lambda tx: erasing.clear(tx, scope, conversation_id, erasure)
+        )
 
     async def erase_message(self, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase(scope, lambda tx: erasing.message(tx, scope, conversation_id, message_id, erasure))
+        return await self._erase_in(
+            scope, conversation_id, lambda tx: erasing.message(tx, scope, conversation_id, message_id, erasure)
+        )
 
     async def erase_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase(scope, lambda tx: erasing.conversation(tx, scope, conversation_id, erasure))
+        return await self._erase_in(
+            scope, conversation_id, lambda tx: erasing.conversation(tx, scope, conversation_id, erasure)
+        )
 
     async def erase_memory(self, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase(scope, lambda tx: erasing.memory(tx, scope, memory_id, erasure))
+        return await self._scrubbed(await self._write(scope, lambda tx: erasing.memory(tx, scope, memory_id, erasure)))
 
     async def erase_user(self, scope: Scope, erasure: Erasure) -> Receipt:
-        return await self._erase(scope, lambda tx: erasing.user(tx, scope, erasure))
+        return await self._scrubbed(
+            await self._windows.change_many(
+                scope, lambda: self._write(scope, lambda tx: erasing.user(tx, scope, erasure))
+            )
+        )
 
     async def list_audit(self, scope: Scope, query: AuditQuery) -> tuple[AuditEntry, ...]:
         return await self._read_sound(scope, "audit entry", lambda tx: audit.page(tx, scope, query))
@@ -244,7 +313,14 @@ class SqlStore:
         return await self._read(scope, lambda tx: damage.page(tx, scope))
 
     async def close(self) -> None:
+        await self._windows.close()
         await self._driver.close()
+
+    def _after_append(self, window: Window | None, appended: Appended) -> Window | None:
+        return after_append(window, appended, self._window_size)
+
+    def _after_summary(self, window: Window | None, stored: tuple[Summary, Conversation]) -> Window | None:
+        return after_summary(window, *stored, self._window_size)
 
 
 def _expand(scope: Scope, conversation_id: str, summary_id: str, tx: Transaction) -> tuple[Summary, ...]:

@@ -7,9 +7,17 @@ from functools import partial
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from recollect.domain.conversation import Conversation, revised
 from recollect.domain.erasure import original_tombstone
 from recollect.domain.scope import Scope
-from recollect.domain.summary import NewSummary, Summary, newest_text, summary_of_messages, summary_of_summaries
+from recollect.domain.summary import (
+    NewSummary,
+    Summary,
+    newest_text,
+    refuse_if_branched,
+    summary_of_messages,
+    summary_of_summaries,
+)
 from recollect.errors import ConflictError, NotFoundError
 from recollect.storage import rows
 from recollect.storage.conversations import find, lock, save
@@ -20,19 +28,19 @@ from recollect.storage.rows import StoredConversation, intact_content, scoped
 from recollect.storage.tombstones import bury
 
 
-def put(tx: Transaction, scope: Scope, new: NewSummary) -> Summary:
+def put(tx: Transaction, scope: Scope, new: NewSummary) -> tuple[Summary, Conversation]:
     """Store the summary if what it covers is still uncovered; the same summary again changes nothing."""
     stored = lock(tx, scope, new.conversation_id)
     values = {**scoped(scope), "conversation": stored.number}
     known = tx.one("find_summary", **values, id=new.id)
     if known is not None:
-        return rows.summary_from(scope, new.conversation_id, known)
+        return rows.summary_from(scope, new.conversation_id, known), stored.value
     summary = _of_summaries(tx, scope, stored, new) if new.folds else _of_messages(tx, scope, stored, new)
     tx.run("insert_summary", **rows.summary_values(scope, stored.number, summary))
     if new.delete_originals:
+        refuse_if_branched(stored.value)
         stored = delete_originals(tx, scope, stored, new)
-    refresh_text(tx, scope, stored)
-    return summary
+    return summary, refresh_text(tx, scope, stored)
 
 
 def _of_messages(tx: Transaction, scope: Scope, stored: StoredConversation, new: NewSummary) -> Summary:
@@ -87,20 +95,28 @@ def delete_originals(tx: Transaction, scope: Scope, stored: StoredConversation, 
     return StoredConversation(stored.number, value, stored.has_erased or gone > 0)
 
 
-def refresh_text(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:
-    """Write the conversation with the text of its newest active summary."""
-    text = newest_text(_active(tx, scope, stored)[0])
-    save(tx, scope, msgspec.structs.replace(stored, value=msgspec.structs.replace(stored.value, summary=text)))
+def refresh_text(tx: Transaction, scope: Scope, stored: StoredConversation) -> Conversation:
+    """Write the conversation with the text of its newest active summary, and return it."""
+    text = newest_text(active_of(tx, scope, stored)[0])
+    after = revised(stored.value, summary=text)
+    save(tx, scope, msgspec.structs.replace(stored, value=after))
+    return after
 
 
-def _active(tx: Transaction, scope: Scope, stored: StoredConversation) -> Sound[Summary]:
+def continues(tx: Transaction, scope: Scope, stored: StoredConversation, before: Summary, after: Summary) -> bool:
+    """Tell whether the first message of one summary answers the last one of another, as far as is known."""
+    return _parent(tx, scope, stored, after) in (UNSET, before.last_message_id)
+
+
+def active_of(tx: Transaction, scope: Scope, stored: StoredConversation) -> Sound[Summary]:
+    """Return the active summaries of every branch, in order."""
     found = tx.all("active_summaries", **scoped(scope), conversation=stored.number, first=0, last=END)
     return sound(partial(rows.summary_from, scope, stored.value.id), found)
 
 
 def active(tx: Transaction, scope: Scope, conversation_id: str) -> Sound[Summary]:
     """Return the active summaries of every branch, in order."""
-    return _active(tx, scope, find(tx, scope, conversation_id))
+    return active_of(tx, scope, find(tx, scope, conversation_id))
 
 
 def expand(tx: Transaction, scope: Scope, conversation_id: str, summary_id: str) -> tuple[Summary, ...]:

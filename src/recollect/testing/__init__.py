@@ -1,4 +1,4 @@
-"""For your own tests: a clock that you move, ids in order, valid values, and the conformance suite of a store.
+"""For your own tests: a clock that you move, ids in order, valid values, and the conformance suites of our ports.
 
 Nothing here is needed to run Recollect, and no test framework is needed to import it.
 """
@@ -7,10 +7,19 @@ import sys
 
 if "pytest" in sys.modules:
     # A failing assert of the suite then shows the values it compared; it must be said before the import.
-    sys.modules["pytest"].register_assert_rewrite("recollect.testing.store")
+    sys.modules["pytest"].register_assert_rewrite("recollect.testing.store", "recollect.testing.windows")
 
 from recollect.testing.clock import START, FakeClock, ids
 from recollect.testing.expect import raises
 from recollect.testing.store import DurabilityConformance, StoreConformance
+from recollect.testing.windows import WindowCacheConformance
 
-__all__ = ["START", "DurabilityConformance", "FakeClock", "StoreConformance", "ids", "raises"]
+__all__ = [
+    "START",
+    "DurabilityConformance",
+    "FakeClock",
+    "StoreConformance",
+    "WindowCacheConformance",
+    "ids",
+    "raises",
+]

@@ -13,8 +13,10 @@ from recollect.domain.conversation import (
     ConversationCursor,
     ConversationPage,
     ConversationQuery,
+    ConversationSearch,
     NewConversation,
     apply_changes,
+    revised,
 )
 from recollect.domain.erasure import conversation_tombstone, message_tombstone, original_tombstone
 from recollect.domain.scope import Scope
@@ -52,6 +54,19 @@ def create(data: UserData, new: NewConversation) -> Conversation:
 def by_activity(conversation: Conversation) -> tuple[datetime, str]:
     """Return what lists of conversations are sorted by."""
     return conversation.last_activity_at, conversation.id
+
+
+def listed(data: UserData, query: ConversationQuery | ConversationSearch) -> list[Conversation]:
+    """Return the conversations of this agent and state after this position, newest activity first."""
+    found = sorted(data.conversations.values(), key=by_activity, reverse=True)
+    if query.agent is not None:
+        found = [c for c in found if c.agent == query.agent]
+    if query.archived is not None:
+        found = [c for c in found if c.is_archived == query.archived]
+    if query.after is not None:
+        position = (query.after.last_activity_at, query.after.id)
+        found = [c for c in found if by_activity(c) < position]
+    return found
 
 
 def open_for(data: UserData, scope: Scope, request: Append) -> Conversation:
@@ -102,14 +117,7 @@ class Conversations(Shelves):
         return find(self._reading(scope), conversation_id)
 
     async def list_conversations(self, scope: Scope, query: ConversationQuery) -> ConversationPage:
-        found = sorted(self._reading(scope).conversations.values(), key=by_activity, reverse=True)
-        if query.agent is not None:
-            found = [c for c in found if c.agent == query.agent]
-        if query.archived is not None:
-            found = [c for c in found if c.is_archived == query.archived]
-        if query.after is not None:
-            position = (query.after.last_activity_at, query.after.id)
-            found = [c for c in found if by_activity(c) < position]
+        found = listed(self._reading(scope), query)
         items = tuple(found[: query.limit])
         more = len(found) > query.limit
         return ConversationPage(items=items, next=ConversationCursor(*by_activity(items[-1])) if more else None)
@@ -122,7 +130,8 @@ class Conversations(Shelves):
             if changes.expected_version not in (None, before.version):
                 raise StaleVersionError(f"the conversation is at version {before.version}")
             after = apply_changes(before, changes)
-            if after.head_id != before.head_id and (conversation_id, after.head_id) not in data.messages:
+            known = after.head_id in (None, before.head_id) or (conversation_id, after.head_id) in data.messages
+            if not known:
                 raise MessageNotFoundError("head_id names no message of this conversation")
             data.conversations[conversation_id] = after
             return after
@@ -132,8 +141,12 @@ class Conversations(Shelves):
             idle = [c for c in data.conversations.values() if c.is_active and c.last_activity_at <= idle_since]
             idle.sort(key=lambda c: (c.agent, c.is_archived, *by_activity(c)))
             for conversation in idle[:limit]:
-                data.conversations[conversation.id] = msgspec.structs.replace(conversation, is_active=False)
+                data.conversations[conversation.id] = revised(conversation, is_active=False)
             return tuple(conversation.id for conversation in idle[:limit])
+
+    async def list_idle(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[Conversation, ...]:
+        idle = [c for c in self._reading(scope).conversations.values() if c.last_activity_at <= idle_since]
+        return tuple(sorted(idle, key=by_activity)[:limit])
 
     async def append(self, scope: Scope, request: Append) -> Appended:
         with self._writing(scope) as data:

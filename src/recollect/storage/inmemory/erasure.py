@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from recollect.domain.checks import as_utc
+from recollect.domain.conversation import revised
 from recollect.domain.erasure import (
     Erased,
     Erasure,
@@ -137,7 +138,7 @@ class Erasing(Shelves):
             erased = _empty(data, conversation_id, erasure)
             if not erased.any():
                 raise ConversationNotFoundError("the conversation has nothing to clear")
-            data.conversations[conversation_id] = msgspec.structs.replace(
+            data.conversations[conversation_id] = revised(
                 before,
                 title=lasting_title(before),
                 head_id=None,

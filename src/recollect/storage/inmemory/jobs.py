@@ -85,7 +85,9 @@ class Jobs(Shelves):
                     due.append((since, queued.number, Scope(tenant, user, queued.agent), queued.job))
         due.sort(key=lambda waiting: waiting[:2])
         taken: list[ClaimedJob] = []
-        for _, _, scope, job in due[: request.limit]:
+        for _, _, scope, job in due:
+            if len(taken) == request.limit:
+                break
             with self._writing(scope) as data:
                 mine = store(data, rule.claimed(job, request))
             if mine.state == "running":
@@ -131,3 +133,11 @@ class Jobs(Shelves):
             if _queued(data, job.key) is not None:
                 raise ConflictError("a job for the same work is queued already")
             return store(data, rule.revived(job, at))
+
+    async def forget_jobs(self, scope: Scope, before: datetime) -> int:
+        with self._writing(scope) as data:
+            jobs = [queued.job for queued in data.jobs.values()]
+            old = [job.id for job in jobs if job.state == "done" and job.updated_at < before]
+            for job_id in old:
+                del data.jobs[job_id]
+            return len(old)

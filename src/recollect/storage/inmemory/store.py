@@ -11,15 +11,19 @@ from recollect.storage.inmemory.audit import Audit
 from recollect.storage.inmemory.conversations import Conversations
 from recollect.storage.inmemory.detached import detached
 from recollect.storage.inmemory.erasure import Erasing
+from recollect.storage.inmemory.finding import Finding
 from recollect.storage.inmemory.jobs import Jobs
 from recollect.storage.inmemory.memories import Memories
 from recollect.storage.inmemory.notes import Notes
 from recollect.storage.inmemory.reading import Reading
 from recollect.storage.inmemory.requests import Requests
 from recollect.storage.inmemory.summaries import Summaries
+from recollect.storage.inmemory.windows import Windows
 
 
 @checked
 @detached
-class InMemoryStore(Conversations, Reading, Summaries, Memories, Notes, Jobs, Requests, Erasing, Audit):
+class InMemoryStore(
+    Conversations, Finding, Reading, Summaries, Windows, Memories, Notes, Jobs, Requests, Erasing, Audit
+):
     """Keep everything in this process, for as long as it runs."""

@@ -5,9 +5,17 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from recollect.domain.conversation import revised
 from recollect.domain.erasure import original_tombstone
 from recollect.domain.scope import Scope
-from recollect.domain.summary import NewSummary, Summary, newest_text, summary_of_messages, summary_of_summaries
+from recollect.domain.summary import (
+    NewSummary,
+    Summary,
+    newest_text,
+    refuse_if_branched,
+    summary_of_messages,
+    summary_of_summaries,
+)
 from recollect.errors import ConflictError, NotFoundError
 from recollect.storage.inmemory import conversations
 from recollect.storage.inmemory.reading import active_summaries
@@ -18,7 +26,7 @@ def refresh_text(data: UserData, conversation_id: str) -> None:
     """Let the newest active summary stand for the conversation."""
     text = newest_text(active_summaries(data, conversation_id))
     conversation = data.conversations[conversation_id]
-    data.conversations[conversation_id] = msgspec.structs.replace(conversation, summary=text)
+    data.conversations[conversation_id] = revised(conversation, summary=text)
 
 
 def of_message(data: UserData, conversation_id: str, message_id: str) -> list[Summary]:
@@ -55,13 +63,13 @@ def _of_messages(data: UserData, new: NewSummary) -> Summary:
 def _of_summaries(data: UserData, new: NewSummary) -> Summary:
     places = dict.fromkeys((new.conversation_id, summary_id) for summary_id in new.folds)
     folded = [data.summaries[place] for place in places if place in data.summaries]
-    summary = summary_of_summaries(new, folded, [_parent(data, one) for one in folded])
+    summary = summary_of_summaries(new, folded, [parent_of(data, one) for one in folded])
     for place in places:
         data.summaries[place] = msgspec.structs.replace(data.summaries[place], folded_into=new.id)
     return summary
 
 
-def _parent(data: UserData, summary: Summary) -> str | None | UnsetType:
+def parent_of(data: UserData, summary: Summary) -> str | None | UnsetType:
     """Return the parent of the first message that the summary covers, unset if that message is stored no more."""
     while summary.folds:
         summary = data.summaries[summary.conversation_id, summary.folds[0]]
@@ -90,6 +98,7 @@ class Summaries(Shelves):
             summary = _of_summaries(data, new) if new.folds else _of_messages(data, new)
             data.summaries[place] = summary
             if new.delete_originals:
+                refuse_if_branched(data.conversations[new.conversation_id])
                 _delete_originals(data, new)
             refresh_text(data, new.conversation_id)
             return summary

@@ -23,6 +23,7 @@ from recollect.testing.store.erasure import (
     EraseMessageConformance,
 )
 from recollect.testing.store.extraction import ExtractionConformance
+from recollect.testing.store.finding import FindingConformance
 from recollect.testing.store.hostile_text import HostileTextConformance
 from recollect.testing.store.jobs import ClaimConformance, QueueConformance
 from recollect.testing.store.memories import MemoryChangeConformance, MemoryConformance, MemoryListConformance
@@ -38,6 +39,7 @@ from recollect.testing.store.scopes import ScopeConformance
 from recollect.testing.store.summaries import SummaryConformance
 from recollect.testing.store.time_jumps import TimeConformance
 from recollect.testing.store.turns import TurnConformance
+from recollect.testing.store.windows import WindowConformance
 
 __all__ = [
     "ArchiveConformance",
@@ -51,6 +53,7 @@ __all__ = [
     "EraseMemoryConformance",
     "EraseMessageConformance",
     "ExtractionConformance",
+    "FindingConformance",
     "HostileTextConformance",
     "MemoryChangeConformance",
     "MemoryConformance",
@@ -69,11 +72,13 @@ __all__ = [
     "SummaryConformance",
     "TimeConformance",
     "TurnConformance",
+    "WindowConformance",
 ]
 
 
 class StoreConformance(
     ConversationConformance,
+    FindingConformance,
     MessageConformance,
     PagingConformance,
     SearchConformance,
@@ -81,6 +86,7 @@ class StoreConformance(
     BranchConformance,
     ArchiveConformance,
     SummaryConformance,
+    WindowConformance,
     MemoryConformance,
     MemoryListConformance,
     MemoryChangeConformance,

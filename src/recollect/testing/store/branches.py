@@ -6,7 +6,7 @@ from recollect.domain.conversation import ConversationChanges
 from recollect.domain.page import MessageQuery
 from recollect.ports.store import Store
 from recollect.testing.clock import START
-from recollect.testing.samples import ALICE, append, ids_of, message, summary
+from recollect.testing.samples import ALICE, append, conversation, ids_of, message, summary
 from recollect.testing.store.messages import backwards, forwards, page_ids
 
 #: The branch before the edit, and after it.
@@ -20,7 +20,7 @@ async def branched(store: Store) -> None:
     await store.append(ALICE, append("c1", message("m5", parent_id="m2"), "m6", "m7"))
 
 
-async def move_head(store: Store, head_id: str) -> None:
+async def move_head(store: Store, head_id: str | None) -> None:
     """Read and continue another branch."""
     await store.change_conversation(ALICE, "c1", ConversationChanges(at=START, head_id=head_id))
 
@@ -63,6 +63,40 @@ class BranchConformance:
         assert await page_ids(store, "c1") == ["m3", "m4"]
         await move_head(store, "m2")
         assert await page_ids(store, "c1") == ["m1", "m2"]
+
+    async def test_without_a_head_nothing_is_read(self, store: Store) -> None:
+        await store.append(ALICE, append("c1", *OLD))
+        await store.put_summary(ALICE, summary("s1", "m1", "m2"))
+        before = await store.get_window(ALICE, "c1")
+        await move_head(store, None)
+        empty = await store.list_messages(ALICE, MessageQuery(conversation_id="c1"))
+        assert (empty.messages, empty.summaries, empty.more) == ((), (), False)
+        assert await page_ids(store, "c1", after="m1") == []
+        window, backlog = await store.get_window(ALICE, "c1"), await store.get_backlog(ALICE, "c1", 9)
+        assert (window.messages, window.summaries) == (backlog.messages, backlog.summaries) == ((), ())
+        now = window.conversation
+        assert (now.head_id, now.is_branched, now.message_count) == (None, True, 4)
+        assert (now.version, now.revision) == (before.conversation.version + 1, before.conversation.revision + 1)
+        assert await page_ids(store, "c1", all_branches=True) == OLD
+        await move_head(store, "m4")
+        assert await page_ids(store, "c1") == OLD
+        assert (await store.get_window(ALICE, "c1")).messages == before.messages
+
+    async def test_without_a_head_the_next_message_starts_a_new_root(self, store: Store) -> None:
+        await store.append(ALICE, append("c1", "m1", "m2"))
+        await move_head(store, None)
+        appended = await store.append(ALICE, append("c1", "m3", "m4"))
+        assert [(one.id, one.parent_id, one.seq) for one in appended.messages] == [("m3", None, 3), ("m4", "m3", 4)]
+        assert appended.conversation.head_id == "m4"
+        assert await page_ids(store, "c1") == ids_of((await store.get_window(ALICE, "c1")).messages) == ["m3", "m4"]
+        assert ids_of((await store.get_backlog(ALICE, "c1", 9)).messages) == ["m3", "m4"]
+        await move_head(store, "m2")
+        assert await page_ids(store, "c1") == ["m1", "m2"]
+
+    async def test_an_empty_conversation_has_no_head_to_take_away(self, store: Store) -> None:
+        before = await store.create_conversation(ALICE, conversation("c1"))
+        await move_head(store, None)
+        assert await store.get_conversation(ALICE, "c1") == before
 
     async def test_a_summary_shows_on_the_branches_that_hold_what_it_covers(self, store: Store) -> None:
         await branched(store)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from recollect.domain.audit import AuditQuery
-from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery
+from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery, ConversationSearch
 from recollect.domain.job import Claim, JobFailure, JobQuery
 from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryQuery, Source
 from recollect.domain.message import ToolCall
@@ -71,13 +71,14 @@ async def furnish(store: Store, scope: Scope) -> Calls:
 
 
 async def _held_jobs(store: Store, scope: Scope) -> dict[str, Claim]:
-    """Queue five jobs of a kind of the user's own, take them and let one die."""
+    """Queue six jobs of a kind of the user's own, take them, let one die and end another."""
     kind = f"work of {scope.tenant} {scope.user}"
-    for name in ("done", "failing", "kept", "dead", "extracting"):
+    for name in ("done", "failing", "kept", "dead", "extracting", "old"):
         await store.enqueue_job(scope, job(name, kind=kind), after(0))
     taken = await store.claim_jobs(claims(kinds=(kind,)))
     held = {one.job.id: one.claim for one in taken}
     await store.fail_job(scope, held["dead"], JobFailure(at=after(1), error="broken", retry_at=None))
+    await store.complete_job(scope, held["old"], after(-1))
     return held
 
 
@@ -87,14 +88,19 @@ def _conversation_calls() -> Calls:
     said = append("c1", reply, jobs=(job("j1", key="extract c1", conversation_id="c1", payload={"k": 1}),))
     changes = ConversationChanges(at=after(2), title="New", is_pinned=True, metadata={"k": 1}, head_id="m5")
     listed = ConversationQuery(after=ConversationCursor(after(99), "z"), archived=False, agent="assistant")
+    searched = ConversationSearch(
+        text="words", after=ConversationCursor(after(99), "z"), archived=False, agent="assistant"
+    )
     used = Usage(input_tokens=1, output_tokens=2)
     return {
         "create_conversation": {"new": conversation("c2", title="Trip", metadata={"k": 1})},
         "current_conversation": {"new": conversation("c3")},
         "get_conversation": {"conversation_id": "c1"},
         "list_conversations": {"query": listed},
+        "search_conversations": {"query": searched},
         "change_conversation": {"conversation_id": "c1", "changes": changes},
         "mark_inactive": {"idle_since": after(-1), "limit": 5},
+        "list_idle": {"idle_since": after(-1), "limit": 5},
         "append": {"request": said},
         "record_turn": {
             "record": turn("t2", append("c1", "m7"), usage=used, memory_ids=("k1",), answer=answer("turn"))
@@ -105,6 +111,8 @@ def _conversation_calls() -> Calls:
         "list_turns": {"conversation_id": "c1"},
         "search_messages": {"query": SearchQuery(text="words", conversation_id="c1")},
         "put_summary": {"new": summary("s2", "m4", metadata={"k": 1})},
+        "get_window": {"conversation_id": "c1"},
+        "get_backlog": {"conversation_id": "c1", "limit": 5},
         "active_summaries": {"conversation_id": "c1"},
         "expand_summary": {"conversation_id": "c1", "summary_id": "s0"},
     }
@@ -142,6 +150,7 @@ def _job_calls(held: dict[str, Claim]) -> Calls:
         "get_job": {"job_id": "done"},
         "list_jobs": {"query": JobQuery(state="queued", before_id="dead")},
         "retry_job": {"job_id": "dead", "at": after(3)},
+        "forget_jobs": {"before": after(0)},
     }
 
 

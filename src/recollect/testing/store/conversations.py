@@ -165,6 +165,20 @@ class ConversationConformance:
         states = {one.id: one.is_active for one in await every_page(store, ALICE, ConversationQuery())}
         assert states == {"c0": False, "c1": False, "c2": False, "c3": False, "c4": True}
 
+    async def test_idle_conversations_are_listed_longest_idle_first(self, store: Store) -> None:
+        for number, name in enumerate(("b", "a", "d", "c", "e", "f")):
+            agent = "guide" if number % 2 else "cook"
+            await store.create_conversation(ALICE, conversation(name, agent=agent, at=after(number // 2)))
+        await store.change_conversation(ALICE, "a", ConversationChanges(at=after(9), is_archived=True))
+        await store.mark_inactive(ALICE, after(0), 1)
+        assert ids_of(await store.list_idle(ALICE, after(1), 9)) == ["a", "b", "c", "d"]
+        assert ids_of(await store.list_idle(ALICE, after(1), 3)) == ["a", "b", "c"]
+        assert ids_of(await store.list_idle(ALICE, after(0.9), 9)) == ["a", "b"]
+        assert await store.list_idle(ALICE, after(-1), 9) == ()
+        assert (await store.list_idle(ALICE, after(1), 1))[0] == await store.get_conversation(ALICE, "a")
+        await store.append(ALICE, append("a", "m1", at=after(5)))
+        assert ids_of(await store.list_idle(ALICE, after(5), 9)) == ["b", "c", "d", "e", "f", "a"]
+
     async def test_the_next_message_makes_a_conversation_active_again(self, store: Store) -> None:
         await store.append(ALICE, append("c1", "m1"))
         assert await store.mark_inactive(ALICE, START, 1) == ("c1",)

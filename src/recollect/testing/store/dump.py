@@ -46,6 +46,7 @@ async def _conversation(store: Store, scope: Scope, conversation_id: str) -> tup
         await store.list_messages(scope, MessageQuery(conversation_id=conversation_id, limit=ALL)),
         await store.list_turns(scope, conversation_id),
         await store.active_summaries(scope, conversation_id),
+        await store.get_window(scope, conversation_id),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.domain.audit import AuditQuery
-from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery
+from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery, ConversationSearch
 from recollect.domain.job import JobQuery
 from recollect.domain.memory import MemoryQuery, Source
 from recollect.domain.note import NoteHistoryQuery
@@ -181,6 +181,8 @@ class HostileTextConformance:
         for text in (*INJECTIONS, *TEXTS):
             for query in (text, f"absent {text}", f'"{text}"', f"{text}*"):
                 assert await store.search_messages(ALICE, SearchQuery(text=query)) == (), query
+                found = await store.search_conversations(ALICE, ConversationSearch(text=query))
+                assert found.items == (), query
             hits = await store.search_messages(ALICE, SearchQuery(text=f"{text} sentence"))
             assert ids_of(hit.message for hit in hits) == ["m1"], text
 

@@ -21,14 +21,14 @@ async def enqueue(store: Store, *job_ids: str, scope: Scope = ALICE, **more: Any
         await store.enqueue_job(scope, job(job_id, **more), START)
 
 
-def failure(retry_at: datetime | None = None) -> JobFailure:
+def failure(retry_at: datetime | None = None, *, counts: bool = True) -> JobFailure:
     """Return why an attempt failed."""
-    return JobFailure(at=after(1), error="the model is down", retry_at=retry_at)
+    return JobFailure(at=after(1), error="the model is down", retry_at=retry_at, counts=counts)
 
 
-async def take(store: Store, **more: Any) -> list[ClaimedJob]:
+async def take(store: Store, worker: str = "w1", **more: Any) -> list[ClaimedJob]:
     """Claim every job that is due."""
-    return list(await store.claim_jobs(claims(**more)))
+    return list(await store.claim_jobs(claims(worker, **more)))
 
 
 async def dead(store: Store, job_id: str, **more: Any) -> Job:
@@ -96,6 +96,18 @@ class QueueConformance:
         assert ids_of((*first, *second)) == ["j3", "j2", "j1"]
         with raises(InvalidCursorError):
             await store.list_jobs(ALICE, JobQuery(before_id="nothing"))
+
+    async def test_jobs_done_before_a_time_are_forgotten_and_counted(self, store: Store) -> None:
+        await enqueue(store, "early", "late", "running", "dead")
+        held = {one.job.id: one.claim for one in await take(store)}
+        await enqueue(store, "queued")
+        await store.complete_job(ALICE, held["early"], after(1))
+        await store.complete_job(ALICE, held["late"], after(2))
+        await store.fail_job(ALICE, held["dead"], failure())
+        assert await store.forget_jobs(BOB, after(2)) == 0
+        assert await store.forget_jobs(ALICE, after(2)) == 1
+        assert await store.forget_jobs(ALICE, after(2)) == 0
+        assert ids_of(await store.list_jobs(ALICE, JobQuery())) == ["queued", "dead", "running", "late"]
 
     async def test_a_missing_job_is_not_found(self, store: Store) -> None:
         with raises(JobNotFoundError):
@@ -168,6 +180,36 @@ class ClaimConformance:
         died = await store.get_job(ALICE, "j1")
         assert (died.state, died.worker) == ("dead", None)
         assert died.error
+
+    async def test_the_next_job_is_taken_in_place_of_one_that_dies(self, store: Store) -> None:
+        await enqueue(store, "j1", "j2", max_attempts=1)
+        await enqueue(store, "j3", "j4", "j5", run_at=after(60))
+        assert ids_of([one.job for one in await take(store, limit=2)]) == ["j1", "j2"]
+        (taken,) = await take(store, now=after(60), limit=1)
+        assert taken.job.id == "j3"
+        assert [(await store.get_job(ALICE, job_id)).state for job_id in ("j1", "j2")] == ["dead", "dead"]
+        assert ids_of([one.job for one in await take(store, now=after(60), limit=2)]) == ["j4", "j5"]
+
+    async def test_a_claim_for_no_time_takes_each_job_once(self, store: Store) -> None:
+        await enqueue(store, "j1", max_attempts=1, run_at=after(-9))
+        await take(store, now=after(-9), lease=timedelta(0))
+        await enqueue(store, "j2", "j3", run_at=after(-9))
+        taken = await take(store, limit=2, lease=timedelta(0))
+        assert [(one.job.id, one.job.attempts) for one in taken] == [("j2", 1), ("j3", 1)]
+
+    async def test_an_attempt_that_does_not_count_is_given_back(self, store: Store) -> None:
+        await enqueue(store, "j1", max_attempts=1)
+        for number in range(3):
+            (taken,) = await take(store, f"w{number}", now=after(number))
+            assert taken.job.attempts == 1
+            away = failure(after(number + 1), counts=False)
+            back = await store.fail_job(ALICE, taken.claim, away)
+            assert (back.state, back.attempts, back.run_at) == ("queued", 0, after(number + 1))
+            assert (back.error, back.worker, back.lease_until) == ("the model is down", None, None)
+            with raises(JobNotFoundError):
+                await store.fail_job(ALICE, taken.claim, away)
+        (taken,) = await take(store, now=after(9))
+        assert (await store.fail_job(ALICE, taken.claim, failure(None, counts=False))).state == "dead"
 
     async def test_a_heartbeat_keeps_a_job(self, store: Store) -> None:
         await enqueue(store, "j1")

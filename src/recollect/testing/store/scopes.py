@@ -27,7 +27,9 @@ NOBODY = Scope("nowhere", "nobody")
 #: What the other methods answer to a user who has nothing.
 NOTHING: dict[str, object] = {
     "list_conversations": (),
+    "search_conversations": (),
     "mark_inactive": (),
+    "list_idle": (),
     "search_messages": (),
     "list_memories": (),
     "get_note": Note(agent="assistant", notes="", version=0, created_at=None, updated_at=None),
@@ -35,6 +37,7 @@ NOTHING: dict[str, object] = {
     "begin_request": None,
     "finish_request": None,
     "abandon_request": None,
+    "forget_jobs": 0,
     "forget_requests": 0,
     "list_audit": (),
     "list_damaged": (),

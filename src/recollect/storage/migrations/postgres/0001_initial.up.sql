@@ -45,6 +45,7 @@ CREATE TABLE conversations (
     next_seq         BIGINT NOT NULL,
     is_branched      BOOLEAN NOT NULL,
     extracted_seq    BIGINT NOT NULL,
+    revision         BIGINT NOT NULL,
     has_erased       BOOLEAN NOT NULL,
     checksum         BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, user_id, number),
@@ -53,6 +54,9 @@ CREATE TABLE conversations (
 );
 CREATE INDEX conversations_activity
     ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id);
+-- Only these titles are searched: an automatic one is taken from a message, and messages have their own index.
+CREATE INDEX conversations_titled
+    ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id) WHERE title_source = 'user';
 
 CREATE TABLE messages (
     number          BIGINT GENERATED ALWAYS AS IDENTITY,

@@ -42,6 +42,7 @@ CREATE TABLE conversations (
     next_seq         INTEGER NOT NULL,
     is_branched      INTEGER NOT NULL,
     extracted_seq    INTEGER NOT NULL,
+    revision         INTEGER NOT NULL,
     has_erased       INTEGER NOT NULL,
     checksum         INTEGER NOT NULL,
     FOREIGN KEY (tenant_id, user_id, agent) REFERENCES agents
@@ -49,6 +50,9 @@ CREATE TABLE conversations (
 CREATE UNIQUE INDEX conversations_id ON conversations (id, user_id, tenant_id);
 CREATE INDEX conversations_activity
     ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id);
+-- Only these titles are searched: an automatic one is taken from a message, and messages have their own index.
+CREATE INDEX conversations_titled
+    ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id) WHERE title_source = 'user';
 
 CREATE TABLE messages (
     number          INTEGER PRIMARY KEY,

@@ -1,12 +1,17 @@
 -- snippet: conversation_columns
 number, id, agent, title, title_source, metadata, head_id, message_count, summary, created_at, updated_at,
-last_activity_at, version, next_seq, extracted_seq, is_archived, is_pinned, is_active, is_branched, has_erased,
+last_activity_at, version, next_seq, extracted_seq, revision, is_archived, is_pinned, is_active, is_branched, has_erased,
 checksum
 
 -- name: find_conversation
 -- One conversation.
 SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND id = :id;
+
+-- name: find_conversations
+-- These conversations.
+SELECT {conversation_columns} FROM conversations
+WHERE tenant_id = :tenant AND user_id = :user AND id {in_ids};
 
 -- name: lock_conversation
 -- One conversation, held until the transaction ends.
@@ -41,11 +46,11 @@ SELECT agent FROM agents WHERE tenant_id = :tenant AND user_id = :user ORDER BY 
 INSERT INTO conversations (
     tenant_id, user_id, id, agent, title, title_source, is_archived, is_pinned, metadata, head_id,
     message_count, summary, created_at, updated_at, last_activity_at, is_active, version, next_seq,
-    is_branched, extracted_seq, has_erased, checksum
+    is_branched, extracted_seq, revision, has_erased, checksum
 ) VALUES (
     :tenant, :user, :id, :agent, :title, :title_source, :is_archived, :is_pinned, :metadata, :head_id,
     :message_count, :summary, :created_at, :updated_at, :last_activity_at, :is_active, :version, :next_seq,
-    :is_branched, :extracted_seq, :has_erased, :checksum
+    :is_branched, :extracted_seq, :revision, :has_erased, :checksum
 ) ON CONFLICT (tenant_id, user_id, id) DO NOTHING;
 
 -- name: update_conversation
@@ -55,7 +60,7 @@ UPDATE conversations SET
     metadata = :metadata, head_id = :head_id, message_count = :message_count, summary = :summary,
     updated_at = :updated_at, last_activity_at = :last_activity_at, is_active = :is_active,
     version = :version, next_seq = :next_seq, is_branched = :is_branched, extracted_seq = :extracted_seq,
-    has_erased = :has_erased, checksum = :checksum
+    revision = :revision, has_erased = :has_erased, checksum = :checksum
 WHERE tenant_id = :tenant AND user_id = :user AND number = :number;
 
 -- name: newest_conversations
@@ -71,6 +76,22 @@ SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
     AND (last_activity_at, id) < (:activity, :after_id)
 ORDER BY last_activity_at DESC, id DESC
+LIMIT :limit;
+
+-- name: titled_conversations
+-- The titles that a person gave to conversations of one agent, after a position, newest activity first.
+SELECT title, last_activity_at, id FROM conversations
+WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
+    AND title_source = 'user' AND (last_activity_at, id) < (:activity, :after_id)
+ORDER BY last_activity_at DESC, id DESC
+LIMIT :limit;
+
+-- name: oldest_conversations
+-- The conversations of one agent whose last activity is at or before a time, longest idle first.
+SELECT {conversation_columns} FROM conversations
+WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
+    AND last_activity_at <= :before
+ORDER BY last_activity_at, id
 LIMIT :limit;
 
 -- name: idle_conversations

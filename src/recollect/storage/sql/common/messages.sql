@@ -59,7 +59,7 @@ WHERE {of_conversation} AND id IN (SELECT message_id FROM path)
 ORDER BY seq DESC;
 
 -- name: path_seqs
--- The places of the messages that lead from one place to a message, oldest first.
+-- The places of the messages that lead from one place to a message, oldest first, each with its parent.
 WITH RECURSIVE path (message_seq, next_id) AS (
     SELECT seq, parent_id FROM messages WHERE {of_conversation} AND id = :id
     UNION ALL
@@ -67,7 +67,7 @@ WITH RECURSIVE path (message_seq, next_id) AS (
     WHERE m.id = path.next_id AND m.tenant_id = :tenant AND m.user_id = :user AND m.conversation_no = :conversation
         AND m.seq > :after
 )
-SELECT message_seq FROM path WHERE message_seq > :after ORDER BY message_seq;
+SELECT message_seq, next_id FROM path WHERE message_seq > :after ORDER BY message_seq;
 
 -- name: messages_between
 -- The messages of a range of places, in order.
@@ -100,10 +100,18 @@ UPDATE messages SET parent_id = :parent_id, checksum = :checksum WHERE {of_conve
 
 -- name: numbered_messages
 -- Messages of one user by number, each with its conversation.
+-- CROSS keeps SQLite from walking the user's conversations instead of looking the messages up.
 SELECT c.id, m.number, m.seq, m.id, m.parent_id, m.turn_id, m.role, m.name, m.content, m.status, m.created_at,
     m.tool_call_id, m.payload, m.checksum
-FROM messages m JOIN conversations c ON c.number = m.conversation_no
-WHERE m.tenant_id = :tenant AND m.user_id = :user
+FROM messages m CROSS JOIN conversations c
+WHERE c.number = m.conversation_no AND m.tenant_id = :tenant AND m.user_id = :user
+    AND c.tenant_id = :tenant AND c.user_id = :user AND m.number {in_numbers};
+
+-- name: matching_places
+-- Messages of one user by number, each with the place of its conversation among the others; CROSS as above.
+SELECT m.number, c.id, c.agent, c.is_archived, c.last_activity_at
+FROM messages m CROSS JOIN conversations c
+WHERE c.number = m.conversation_no AND m.tenant_id = :tenant AND m.user_id = :user
     AND c.tenant_id = :tenant AND c.user_id = :user AND m.number {in_numbers};
 
 -- name: insert_turn
