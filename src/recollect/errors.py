@@ -32,6 +32,7 @@ Errors carry ids and limits, never user text, and know nothing of HTTP.
     │  │  └─ CircuitOpenError
     │  ├─ ProviderRejectedError
     │  └─ ProviderOutputError
+    ├─ StrategyError
     ├─ MissingExtraError
     └─ SettingsError
 """
@@ -225,6 +226,12 @@ class ProviderOutputError(ProviderError):
     code = "provider_output"
 
 
+class StrategyError(RecollectError):
+    """A strategy failed after the messages were stored, and the settings say to tell."""
+
+    code = "strategy_failed"
+
+
 class MissingExtraError(RecollectError):
     """An optional part was asked for whose packages are not installed."""
 
@@ -239,5 +246,5 @@ class SettingsError(RecollectError):
 
 #: The names that the unified design documents use for the same errors.
 DataValidationError = InvalidInputError
-GenericMemoryError = (StorageError, ProviderError)
+GenericMemoryError = (StorageError, ProviderError, StrategyError)
 SessionNotFoundError = ConversationNotFoundError

@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 from recollect.domain.appending import conversation_from
-from recollect.domain.conversation import ConversationCursor, ConversationQuery, NewConversation
+from recollect.domain.conversation import ConversationCursor, ConversationQuery, ConversationSearch, NewConversation
 from recollect.domain.message import NewMessage
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Append
-from recollect.storage import conversations, pages, rows
+from recollect.storage import conversations, finding, pages, rows
 from recollect.storage.queries import load_positional
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.sqlite_connection import SqliteTransaction, connect
@@ -99,6 +99,43 @@ async def test_a_page_of_conversations_costs_the_same_at_any_depth(
 
 
 @pytest.mark.spec("R29")
+async def test_the_longest_idle_conversations_cost_the_same_among_few_and_many(
+    tmp_path: Path, count: Callable[[int, int], int]
+) -> None:
+    costs = []
+    for size in (1_000, count(20_000, 1_000_000)):
+        path = tmp_path / f"{size}.db"
+        await fill_conversations(path, size)
+        with reading(path) as (tx, steps):
+            before = rows.micros(NOON + timedelta(seconds=size))
+            (idle, _), cost = steps.of(partial(conversations.idle, tx, SCOPE, before, PAGE))
+            assert [one.id for one in idle] == [f"c{n:07}" for n in range(PAGE)]
+            costs.append(cost)
+    assert costs[1] <= costs[0] * 1.2
+
+
+@pytest.mark.spec("R29")
+async def test_a_search_does_not_look_at_automatic_titles_nor_at_messages_without_the_words(
+    tmp_path: Path, count: Callable[[int, int], int]
+) -> None:
+    costs = []
+    for size in (1_000, count(20_000, 1_000_000)):
+        path = tmp_path / f"{size}.db"
+        await fill_conversations(path, size)
+        store = SqlStore(await SqliteDriver.open(path))
+        await store.create_conversation(SCOPE, NewConversation(id="titled", at=NOON, title="A pear"))
+        for conversation_id, words in (("said", "a pear"), ("other", "an apple " * size)):
+            said = NewMessage(id="m", role="user", content=words, created_at=NOON)
+            await store.append(SCOPE, Append(conversation_id=conversation_id, messages=(said,), at=NOON, create=True))
+        await store.close()
+        with reading(path) as (tx, steps):
+            page, cost = steps.of(partial(finding.search, tx, SCOPE, ConversationSearch(text="pear")))
+            assert [item.conversation.id for item in page.items] == ["titled", "said"]
+            costs.append(cost)
+    assert costs[1] <= costs[0] * 1.2
+
+
+@pytest.mark.spec("R29")
 async def test_a_page_of_messages_costs_the_same_at_any_depth_in_both_directions(
     tmp_path: Path, count: Callable[[int, int], int], seed: int
 ) -> None:
@@ -151,6 +188,8 @@ async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
     listed = (
         "newest_conversations",
         "older_conversations",
+        "oldest_conversations",
+        "titled_conversations",
         "messages_before",
         "messages_after",
         "page_memories",
@@ -166,4 +205,10 @@ async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
         assert "SEARCH" in said, name
         assert "SCAN" not in said, name
         assert "TEMP B-TREE" not in said, name
+    for name in ("matching_places", "numbered_messages", "find_conversations"):
+        sql, names = load_positional()[name]
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", ["[]"] * len(names)).fetchall()
+        steps = [str(row[3]) for row in plan]
+        assert [step for step in steps if "SCAN" in step and "json_each" not in step] == [], name
+        assert not any("conversations_activity" in step for step in steps), name
     connection.close()

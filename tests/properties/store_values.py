@@ -104,7 +104,7 @@ def conversation_changes(now: datetime, ids: Sequence[str]) -> SearchStrategy[Co
         is_archived=maybe((True, False), UNSET),
         is_pinned=maybe((True, False), UNSET),
         metadata=maybe(OBJECTS, UNSET),
-        head_id=maybe(ids, UNSET),
+        head_id=maybe((None, None, None, *ids), UNSET),
         expected_version=versions,
     )
 

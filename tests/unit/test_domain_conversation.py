@@ -79,6 +79,12 @@ def test_moving_the_head_makes_a_branch() -> None:
     assert (moved.head_id, moved.is_branched, moved.version) == ("m1", True, 2)
 
 
+def test_going_back_before_the_first_message_makes_a_branch() -> None:
+    assert changed(head_id=None) is HERE
+    moved = changed(msgspec.structs.replace(HERE, head_id="m2"), head_id=None)
+    assert (moved.head_id, moved.is_branched, moved.version) == (None, True, 2)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -90,7 +96,7 @@ def test_moving_the_head_makes_a_branch() -> None:
         {"is_archived": 1},
         {"is_pinned": None},
         {"metadata": []},
-        {"head_id": None},
+        {"head_id": ""},
         {"expected_version": -1},
         {"at": START.replace(tzinfo=None)},
     ],

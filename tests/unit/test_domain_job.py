@@ -30,8 +30,8 @@ from recollect.testing.samples import after, claims, job
 QUEUED = job_from(job("j1", key="k", payload={"n": 1}, max_attempts=2), START)
 
 
-def failure(retry_at: datetime | None = None) -> JobFailure:
-    return JobFailure(at=after(9), error="down", retry_at=retry_at)
+def failure(retry_at: datetime | None = None, *, counts: bool = True) -> JobFailure:
+    return JobFailure(at=after(9), error="down", retry_at=retry_at, counts=counts)
 
 
 def taken(before: Job = QUEUED, **more: Any) -> Job:
@@ -94,6 +94,12 @@ def test_a_failed_job_waits_for_its_next_attempt_while_it_has_one() -> None:
 
 def test_a_job_that_may_not_be_retried_dies_at_once() -> None:
     assert failed(taken(), failure(None)).state == "dead"
+    assert failed(taken(), failure(None, counts=False)).state == "dead"
+
+
+def test_an_attempt_that_does_not_count_is_given_back_even_if_it_was_the_last() -> None:
+    back = failed(taken(taken()), failure(after(30), counts=False))
+    assert (back.state, back.attempts, back.run_at, back.error) == ("queued", 1, after(30), "down")
 
 
 def test_a_done_job_forgets_its_error() -> None:

@@ -6,6 +6,7 @@ import typer
 
 from recollect.cli.db import db
 from recollect.cli.serve import serve
+from recollect.cli.worker import worker
 
 app = typer.Typer(
     help="The memory of chat applications and agents.",
@@ -14,4 +15,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(serve)
+app.command()(worker)
 app.add_typer(db, name="db")

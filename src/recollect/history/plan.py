@@ -12,7 +12,7 @@ branch covers: it ends past the point where they part, and no branch counts both
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -50,47 +50,6 @@ class Fold:
     summaries: tuple[Summary, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cover:
-    """What the summaries of a conversation mean for the head path."""
-
-    #: The widest summaries that hold, in order; one that another branch folded cannot be folded here.
-    holding: tuple[Summary, ...]
-    #: Ids of messages that a summary of another branch covers; none of them can end a summary here.
-    elsewhere: frozenset[str]
-
-
-def cover_of(path: Sequence[Message], summaries: Iterable[Summary]) -> Cover:
-    """Tell which summaries hold on a path of messages, oldest first, whole but for deleted originals.
-
-    `summaries` are the active ones of every branch and, of those that do not hold, all that were folded into them:
-    a fold made on another branch hides nothing here.
-    Without branches every active summary holds, and there is no need to ask.
-    """
-    known = {summary.id: summary for summary in summaries}
-    ids = {message.id for message in path}
-    # Where originals were deleted the path starts late, and what came before it is known from summaries only.
-    start = path[0].seq if path and path[0].parent_id is not None else 0
-    holds = {summary.id for summary in known.values() if summary.last_message_id in ids or summary.last_seq < start}
-    widest = (known[one] for one in holds if known[one].folded_into not in holds)
-    others = (known[one].message_ids for one in known.keys() - holds)
-    return Cover(
-        holding=tuple(sorted(widest, key=lambda summary: (summary.last_seq, summary.id))),
-        elsewhere=frozenset(message_id for message_ids in others for message_id in message_ids),
-    )
-
-
-def uncovered(messages: Iterable[Message], holding: Sequence[Summary]) -> list[Message]:
-    """Return the messages of a path that no summary covers; `holding` are in order."""
-    ends = [summary.last_seq for summary in holding]
-
-    def covered(message: Message) -> bool:
-        next_one = bisect_left(ends, message.seq)
-        return next_one < len(holding) and holding[next_one].first_seq <= message.seq
-
-    return [message for message in messages if not covered(message)]
-
-
 def next_step(
     messages: Sequence[Message],
     holding: Sequence[Summary],
@@ -104,11 +63,12 @@ def next_step(
     `messages` are those of the head path that no summary covers, oldest first, `holding` and `elsewhere` as in `Cover`.
     `apart` are ids of summaries that do not continue the one before: something damaged lies between them.
     """
-    chosen = _messages(messages, settings, elsewhere)
-    if chosen:
-        return Summarise(tuple(chosen))
+    # Folding comes first, so that however much is imported only so many summaries hold at any time.
     folded = _summaries(messages, holding, settings, apart)
-    return Fold(tuple(folded)) if folded else None
+    if folded:
+        return Fold(tuple(folded))
+    chosen = _messages(messages, settings, elsewhere)
+    return Summarise(tuple(chosen)) if chosen else None
 
 
 def _messages(messages: Sequence[Message], settings: PlanSettings, elsewhere: Collection[str]) -> Sequence[Message]:

@@ -53,6 +53,23 @@ def shortened(text: str, at_most: int) -> str:
     return line[: _cut(line, at_most - 1)].rstrip() + "…"
 
 
+def cut_at_sentence(text: str, at_most: int) -> str:
+    """Return the text, or as many of its first sentences as have at most this many characters.
+
+    Where the last of them would end too early, the next one is cut at a word.
+    """
+    if len(text) <= at_most or at_most < 2:
+        return text[: max(at_most, 0)]
+    last = 0
+    # One character more is seen: a full stop ends a sentence only before a space.
+    for end in _END.finditer(text, 0, at_most + 1):
+        if end.end() <= at_most and _ends(text, last, end):
+            last = end.end()
+    if last >= at_most // 3:
+        return text[:last].rstrip()
+    return text[: _cut(text, at_most - 1)].rstrip() + "…"
+
+
 def _code(block: str) -> list[str]:
     line = next((line for line in block.splitlines() if not line.isspace() and line), "")
     return [shortened(line, SAMPLE).removesuffix("…") + "…"] if line else []

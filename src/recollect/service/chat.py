@@ -1,24 +1,35 @@
 """One chat turn: window, recall, reply, one transaction.
 
-Recall or the responder failing never loses the user's message.
+Whatever fails beside the store, the user's message is kept.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
-from recollect.domain.checks import check_optional_id, check_text
+from recollect.domain.appending import stored_message
+from recollect.domain.checks import check_items, check_one_of, check_optional_id, check_text
+from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.message import Message, MessageStatus, NewMessage
-from recollect.domain.page import Hit, MessageQuery, SearchQuery
+from recollect.domain.page import Hit, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Append, TurnRecord, Usage
-from recollect.errors import ConversationNotFoundError, ProviderError
+from recollect.domain.window import Window
+from recollect.errors import ProviderError, StorageError
 from recollect.ports.clock import Clock
-from recollect.ports.conversations import ConversationStore
 from recollect.ports.responder import Question, Reply, Responder
+from recollect.ports.store import Store
+from recollect.service.keeping import Keeper
+
+WritePolicy = Literal["turn", "ahead", "client"]
+Durability = Literal["durable", "client"]
+#: What a client may hold back until it archives.
+MAX_UNSAVED = 1_000
 
 _log = logging.getLogger(__name__)
 
@@ -28,20 +39,48 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     conversation_id: str | None = None
+    #: The same key and request again have one effect and get the first answer.
+    key: str | None = None
+    #: When the messages become durable; None is what the settings say.
+    write_policy: WritePolicy | None = None
+    #: With the policy `client`: what the client said and heard since it last archived, oldest first.
+    unsaved: tuple[NewMessage, ...] = ()
 
     def __post_init__(self) -> None:
         check_text(self.text, "message", at_least=1)
         check_optional_id(self.conversation_id, "conversation id")
+        check_optional_id(self.key, "idempotency key")
+        if self.write_policy is not None:
+            check_one_of(self.write_policy, ("turn", "ahead", "client"), "write_policy")
+        check_items(self.unsaved, NewMessage, "unsaved", at_most=MAX_UNSAVED)
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The recorded turn."""
+    """The turn; with the durability `client` its messages are not stored, and their seq is 0."""
 
     conversation_id: str
     user_message: Message
     message: Message
     recalled: tuple[Hit, ...]
     usage: Usage
+    durability: Durability = "durable"
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What is kept of a reply to answer a retry."""
+
+    conversation_id: str
+    user_message_id: str
+    message_id: str
+    usage: Usage
+
+
+class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How turns are taken."""
+
+    write_policy: WritePolicy = "turn"
+    #: Passages that are recalled for a question; 0 recalls none.
+    recall: int = 5
 
 
 class Chat:
@@ -49,29 +88,48 @@ class Chat:
 
     def __init__(
         self,
-        store: ConversationStore,
+        store: Store,
+        keeper: Keeper,
         responder: Responder,
         *,
         clock: Clock,
         new_id: Callable[[], str],
-        window: int,
-        recall: int,
+        options: ChatOptions,
     ) -> None:
         self._store = store
+        self._keeper = keeper
         self._responder = responder
         self._clock = clock
         self._new_id = new_id
-        self._window = window
-        self._recall = recall
+        self._options = options
 
     async def turn(self, scope: Scope, request: ChatRequest) -> ChatReply:
-        """Answer the user and store both messages in one transaction."""
+        """Answer the user and store both messages in one transaction.
+
+        Raise `RequestInFlightError` while a request with the same key is answered, `IdempotencyMismatchError` if the
+        key was used for another one.
+        """
+        if request.key is None:
+            return await self._turn(scope, request, None)
+        asked = RequestKey(key=request.key, digest=_digest(request))
+        known = await self._store.begin_request(scope, RequestStart(request=asked, at=self._clock()))
+        if known is not None:
+            return await self._first_reply(scope, known)
+        try:
+            return await self._turn(scope, request, asked)
+        except BaseException:  # whatever stopped it, the same request may be tried again
+            await self._store.abandon_request(scope, asked)
+            raise
+
+    async def _turn(self, scope: Scope, request: ChatRequest, asked: RequestKey | None) -> ChatReply:
+        policy = request.write_policy or self._options.write_policy
         conversation_id = request.conversation_id or self._new_id()
-        asked_at = self._clock()
-        window = await self._read_window(scope, conversation_id)
-        recalled = await self._recalled(scope, request.text, {message.id for message in window})
-        reply, status = await self._reply(Question(text=request.text, window=window, recalled=recalled))
-        said = NewMessage(id=self._new_id(), role="user", content=request.text, created_at=asked_at)
+        said = NewMessage(id=self._new_id(), role="user", content=request.text, created_at=self._clock())
+        window = await self._keeper.window(scope, conversation_id)
+        if policy == "ahead":
+            window = await self._record_ahead(scope, conversation_id, said, window)
+        question = await self._question(scope, request, conversation_id, window, said.id)
+        reply, status = await self._reply(question)
         answer = NewMessage(
             id=self._new_id(),
             role="assistant",
@@ -80,28 +138,69 @@ class Chat:
             status=status,
             metadata={"responder": self._responder.name},
         )
-        append = Append(conversation_id=conversation_id, messages=(said, answer), at=self._clock(), create=True)
-        record = TurnRecord(id=self._new_id(), append=append, status=status, usage=reply.usage)
-        stored = await self._store.record_turn(scope, record)
+        if policy == "client":
+            messages = _unstored(conversation_id, window, said), _unstored(conversation_id, window, answer)
+        else:
+            kept = _Kept(conversation_id, said.id, answer.id, reply.usage)
+            append = self._append(conversation_id, (said, answer), window)
+            record = TurnRecord(
+                id=self._new_id(),
+                append=append,
+                status=status,
+                usage=reply.usage,
+                answer=None if asked is None else Answer(request=asked, status=200, body=msgspec.json.encode(kept)),
+            )
+            messages = await self._record(scope, record, window)
         return ChatReply(
             conversation_id=conversation_id,
-            user_message=stored.messages[0],
-            message=stored.messages[1],
-            recalled=recalled,
+            user_message=messages[0],
+            message=messages[1],
+            recalled=question.recalled,
             usage=reply.usage,
+            durability="client" if policy == "client" else "durable",
         )
 
-    async def _read_window(self, scope: Scope, conversation_id: str) -> tuple[Message, ...]:
-        try:
-            query = MessageQuery(conversation_id=conversation_id, limit=self._window)
-            return (await self._store.list_messages(scope, query)).messages
-        except ConversationNotFoundError:
-            return ()
+    async def _record_ahead(
+        self, scope: Scope, conversation_id: str, said: NewMessage, window: Window | None
+    ) -> Window | None:
+        appended = await self._store.append(scope, self._append(conversation_id, (said,), window))
+        await self._keeper.added(scope, window, appended)
+        return await self._keeper.window(scope, conversation_id)
+
+    async def _record(self, scope: Scope, record: TurnRecord, window: Window | None) -> tuple[Message, Message]:
+        appended = await self._store.record_turn(scope, record)
+        await self._keeper.added(scope, window, appended)
+        if len(appended.messages) > 1:
+            return appended.messages[0], appended.messages[1]
+        conversation_id = record.append.conversation_id
+        said, _ = record.append.messages
+        return await self._store.get_message(scope, conversation_id, said.id), appended.messages[0]
+
+    def _append(self, conversation_id: str, messages: tuple[NewMessage, ...], window: Window | None) -> Append:
+        jobs = self._keeper.jobs(window, conversation_id, len(messages))
+        return Append(conversation_id=conversation_id, messages=messages, at=self._clock(), jobs=jobs, create=True)
+
+    async def _question(
+        self, scope: Scope, request: ChatRequest, conversation_id: str, window: Window | None, said_id: str
+    ) -> Question:
+        shown = [message for message in self._keeper.shown(window) if message.id != said_id]
+        known = {message.id for message in shown}
+        shown += [_unstored(conversation_id, window, one) for one in request.unsaved if one.id not in known]
+        recalled = await self._recalled(scope, request.text, {message.id for message in shown} | {said_id})
+        summaries = () if window is None else tuple(summary.content for summary in window.summaries)
+        return Question(text=request.text, window=tuple(shown), recalled=recalled, summaries=summaries)
 
     async def _recalled(self, scope: Scope, text: str, known: set[str]) -> tuple[Hit, ...]:
-        hits = await self._store.search_messages(scope, SearchQuery(text=text, limit=self._recall + len(known)))
+        if not self._options.recall:
+            return ()
+        limit = min(self._options.recall + len(known), 200)
+        try:
+            hits = await self._store.search_messages(scope, SearchQuery(text=text, limit=limit))
+        except StorageError as exc:
+            _log.warning("nothing could be recalled: %s", exc.code)
+            return ()
         new = [hit for hit in hits if hit.message.id not in known and hit.message.role == "user"]
-        return tuple(new[: self._recall])
+        return tuple(new[: self._options.recall])
 
     async def _reply(self, question: Question) -> tuple[Reply, MessageStatus]:
         try:
@@ -109,3 +208,24 @@ class Chat:
         except ProviderError as exc:
             _log.warning("the responder failed: %s", exc.code)
             return Reply(text=""), "failed"
+
+    async def _first_reply(self, scope: Scope, answer: Answer) -> ChatReply:
+        kept = msgspec.json.decode(answer.body, type=_Kept)
+        return ChatReply(
+            conversation_id=kept.conversation_id,
+            user_message=await self._store.get_message(scope, kept.conversation_id, kept.user_message_id),
+            message=await self._store.get_message(scope, kept.conversation_id, kept.message_id),
+            recalled=(),
+            usage=kept.usage,
+        )
+
+
+def _unstored(conversation_id: str, window: Window | None, message: NewMessage) -> Message:
+    """Return the message as it looks while only the client has it."""
+    head = None if window is None else window.conversation.head_id
+    return stored_message(message, conversation_id, 0, head, None)
+
+
+def _digest(request: ChatRequest) -> str:
+    asked = (request.text, request.conversation_id, request.write_policy, request.unsaved)
+    return hashlib.blake2b(msgspec.json.encode(asked), digest_size=16).hexdigest()

@@ -86,14 +86,16 @@ class AuthSettings(Group, frozen=True, kw_only=True):
 
 
 class HistorySettings(Group, frozen=True, kw_only=True):
-    #: How a conversation is kept short: `summarise`, `noop`, or the name of a registered strategy.
+    #: How a conversation is kept short: `summarise`, `sliding`, `keep_all`, or the name of a registered strategy.
     strategy: Name = "summarise"
-    #: Who writes summaries: `auto` is the best that is available.
-    summariser: Name = "auto"
+    #: Who writes summaries: `auto` is a model if there is one, and the built-in `extractive` where it fails for long.
+    summariser: Literal["auto", "extractive", "model"] = "auto"
+    #: When summaries are written: by a job in the background, or inline, before the call that adds messages returns.
+    when: Literal["background", "inline"] = "background"
     #: Summarise once more than this many messages are not yet covered.
-    threshold: Annotated[int, Meta(ge=2, le=1000)] = 10
+    threshold: Annotated[int, Meta(ge=2, le=400)] = 10
     #: The newest messages that are never summarised, below `threshold`; what completes a tool pair is kept too.
-    keep_verbatim: Annotated[int, Meta(ge=1, le=999)] = 6
+    keep_verbatim: Annotated[int, Meta(ge=1, le=399)] = 6
     #: Delete the messages that a summary covers.
     delete_originals: bool = False
     #: Fail the call that adds messages when the strategy fails.
@@ -130,7 +132,7 @@ class ArchiveSettings(Group, frozen=True, kw_only=True):
     every_messages: Annotated[int, Meta(ge=1, le=10_000)] = 20
     #: A client archives its messages after this time.
     every_minutes: Annotated[float, Meta(gt=0, le=10_080)] = 5.0
-    #: Delete messages that are older than this; unset keeps them for ever.
+    #: Erase conversations without activity for this long, memories excepted; unset keeps them for ever.
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
 
 
@@ -166,6 +168,23 @@ class ModelSettings(Group, frozen=True, kw_only=True):
     breaker_seconds: Seconds = 30.0
 
 
+class JobSettings(Group, frozen=True, kw_only=True):
+    #: Do jobs inside the process that serves; else only `recollect worker` does them.
+    inside: bool = True
+    #: Jobs that one worker does at the same time.
+    concurrency: Annotated[int, Meta(ge=1, le=100)] = 4
+    #: How often a worker looks for jobs that another process queued.
+    poll_seconds: Seconds = 2.0
+    #: How long a worker holds a job without a sign of life, until another may take it.
+    lease_seconds: Seconds = 60.0
+    #: How long one attempt may take.
+    timeout_seconds: Annotated[float, Meta(gt=0, le=86_400)] = 900.0
+    #: How long a worker that is stopped waits for its jobs before it gives them back.
+    drain_seconds: Annotated[float, Meta(ge=0, le=3600)] = 10.0
+    #: Forget jobs that were done this long ago.
+    keep_done_days: Annotated[float, Meta(gt=0, le=36_500)] = 7.0
+
+
 class ContextSettings(Group, frozen=True, kw_only=True):
     #: The text format of recalled memories: `s4` has the header "What You Know About the User", `s1` is plain.
     format: Literal["s4", "s1"] = "s4"
@@ -183,4 +202,5 @@ GROUPS: dict[str, type[Group]] = {
     "window": WindowSettings,
     "context": ContextSettings,
     "model": ModelSettings,
+    "jobs": JobSettings,
 }

@@ -26,6 +26,7 @@ from recollect.settings.groups import (
     ContextSettings,
     Group,
     HistorySettings,
+    JobSettings,
     MemorySettings,
     ModelSettings,
     ServerSettings,
@@ -54,6 +55,7 @@ class Settings(Group, frozen=True, kw_only=True):
     window: WindowSettings = msgspec.field(default_factory=WindowSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    jobs: JobSettings = msgspec.field(default_factory=JobSettings)
     #: The keys that the environment holds, by their variables.
     keys: Mapping[str, Secret] = {}
     #: What was wrong and fell back to a default, one sentence each.

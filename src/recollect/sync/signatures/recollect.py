@@ -6,7 +6,11 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from recollect.sync.signatures.chat import BlockingChat
+from recollect.sync.signatures.chatmodel import BlockingChatModel
+from recollect.sync.signatures.conversations import BlockingConversations
+from recollect.sync.signatures.lifecycle import BlockingLifecycle
 from recollect.sync.signatures.store import BlockingStore
+from recollect.sync.signatures.worker import BlockingWorker
 
 
 class BlockingRecollect(Protocol):
@@ -14,9 +18,13 @@ class BlockingRecollect(Protocol):
 
     store: BlockingStore
     chat: BlockingChat
+    conversations: BlockingConversations
+    lifecycle: BlockingLifecycle
+    worker: BlockingWorker
+    model: BlockingChatModel | None
 
     def close(self) -> None:
-        """Finish what was accepted, then release everything."""
+        """Finish what was accepted, give back what is under way, then release everything."""
 
     def __enter__(self) -> Self: ...
     def __exit__(

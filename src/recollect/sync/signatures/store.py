@@ -11,6 +11,8 @@ from recollect.domain.conversation import (
     ConversationChanges,
     ConversationPage,
     ConversationQuery,
+    ConversationSearch,
+    FoundConversations,
     NewConversation,
 )
 from recollect.domain.erasure import Erasure, Receipt
@@ -32,6 +34,7 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
+from recollect.domain.window import Backlog, Window
 from recollect.ports.erasure import Damaged
 
 
@@ -53,11 +56,17 @@ class BlockingStore(Protocol):
     def list_conversations(self, scope: Scope, query: ConversationQuery) -> ConversationPage:
         """List conversations by last activity, newest first, then by id; any page costs the same."""
 
+    def search_conversations(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
+        """Find conversations by their words, in any script; newest activity first, then by id, in pages."""
+
     def change_conversation(self, scope: Scope, conversation_id: str, changes: ConversationChanges) -> Conversation:
         """Apply the changes and return the conversation after them."""
 
     def mark_inactive(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[str, ...]:
         """Mark at most `limit` conversations inactive that had no activity after this time; return their ids."""
+
+    def list_idle(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[Conversation, ...]:
+        """Return the conversations without activity after this time, the longest idle first, then by id."""
 
     def append(self, scope: Scope, request: Append) -> Appended:
         """Add messages at the head, in the given order, with consecutive seqs, and enqueue their jobs."""
@@ -73,6 +82,12 @@ class BlockingStore(Protocol):
 
     def list_messages(self, scope: Scope, query: MessageQuery) -> MessagePage:
         """Read a page in chronological order; any page of an unbranched conversation costs the same."""
+
+    def get_window(self, scope: Scope, conversation_id: str) -> Window:
+        """Return what a prompt needs of the conversation; it may be held in a cache, but is never out of date."""
+
+    def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
+        """Return at most `limit` of the messages on the head path that no summary covers, the oldest of them."""
 
     def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
         """Return the turns of a conversation, oldest first."""
@@ -142,6 +157,9 @@ class BlockingStore(Protocol):
 
     def retry_job(self, scope: Scope, job_id: str, at: datetime) -> Job:
         """Queue a dead job again; any other raises `ConflictError`."""
+
+    def forget_jobs(self, scope: Scope, before: datetime) -> int:
+        """Delete the jobs of the user that were done before this time, and return how many; dead ones stay."""
 
     def begin_request(self, scope: Scope, start: RequestStart) -> Answer | None:
         """Return the first answer, or None if this caller, and no other, does the work."""

@@ -1,0 +1,232 @@
+"""Conversations for applications: add, read, clear, list, name, branch and archive.
+
+Everything is durable when a call returns, and a strategy that fails never undoes it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
+
+import msgspec
+
+from recollect.domain.conversation import (
+    Conversation,
+    ConversationChanges,
+    ConversationPage,
+    ConversationQuery,
+    NewConversation,
+)
+from recollect.domain.erasure import Erasure, Receipt
+from recollect.domain.message import Message, NewMessage
+from recollect.domain.page import MessagePage, MessageQuery
+from recollect.domain.scope import Scope
+from recollect.domain.summary import Summary
+from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch
+from recollect.errors import ConflictError
+from recollect.ports.clock import Clock
+from recollect.ports.store import Store
+from recollect.service.keeping import Keeper
+
+_log = logging.getLogger(__name__)
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation as short as it is kept: summaries of what is old, the newest messages word for word."""
+
+    #: Oldest first.
+    summaries: tuple[Summary, ...]
+    recent: tuple[Message, ...]
+    #: How many messages are stored, on all branches.
+    total: int
+    #: Ids of messages that belong here and are damaged.
+    corrupt: tuple[str, ...] = ()
+
+
+class ConversationFields(TypedDict, total=False):
+    """What a person may change of a conversation."""
+
+    title: str
+    is_archived: bool
+    is_pinned: bool
+    metadata: Mapping[str, Any]
+    #: Refuse the change if the conversation has another version.
+    expected_version: int | None
+
+
+class Conversations:
+    """Keep conversations, short in the prompt and whole in the store."""
+
+    def __init__(self, store: Store, keeper: Keeper, *, clock: Clock, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._keeper = keeper
+        self._clock = clock
+        self._new_id = new_id
+
+    # Messages
+
+    async def add_messages(
+        self, scope: Scope, conversation_id: str, messages: Sequence[NewMessage], *, create: bool = True
+    ) -> Appended:
+        """Add messages at the head; those whose ids are stored are duplicates, and adding them again is safe."""
+        window = await self._keeper.window(scope, conversation_id)
+        appended = await self._store.append(
+            scope,
+            Append(
+                conversation_id=conversation_id,
+                messages=tuple(messages),
+                at=self._clock(),
+                jobs=self._keeper.jobs(window, conversation_id, len(messages)),
+                create=create,
+            ),
+        )
+        _log.info("added %d messages to %s", len(appended.messages), conversation_id)
+        await self._keeper.added(scope, window, appended)
+        return appended
+
+    async def get_messages(
+        self,
+        scope: Scope,
+        conversation_id: str,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        after: str | None = None,
+    ) -> MessagePage:
+        """Read a page in order, with the summaries that end in it; `before` and `after` are message ids."""
+        query = MessageQuery(conversation_id=conversation_id, limit=limit, before=before, after=after)
+        return await self._store.list_messages(scope, query)
+
+    async def clear_messages(self, scope: Scope, conversation_id: str, *, memories: bool = False) -> Receipt:
+        """Erase the messages, summaries and jobs of a conversation, which then starts again; memories only if told.
+
+        Raise `ConversationNotFoundError` if there is nothing to clear.
+        """
+        receipt = await self._store.clear_conversation(scope, conversation_id, self._erasure(memories))
+        _log.info("cleared %d messages of %s", receipt.erased.messages, conversation_id)
+        return receipt
+
+    async def erase_message(
+        self, scope: Scope, conversation_id: str, message_id: str, *, memories: bool = True
+    ) -> Receipt:
+        """Erase one message with what derives from it; what its summary had covered is summarised again."""
+        receipt = await self._store.erase_message(scope, conversation_id, message_id, self._erasure(memories))
+        if receipt.erased.summaries:
+            window = await self._store.get_window(scope, conversation_id)
+            await self._keeper.look_again(scope, conversation_id, 0, window.conversation.message_count)
+        return receipt
+
+    async def archive(
+        self, scope: Scope, conversation_id: str, messages: Sequence[NewMessage], *, batch_id: str | None = None
+    ) -> ArchivedBatch:
+        """Store what a client kept until now, in one transaction; overlap and repetition store nothing twice."""
+        window = await self._keeper.window(scope, conversation_id)
+        append = Append(
+            conversation_id=conversation_id,
+            messages=tuple(messages),
+            at=self._clock(),
+            jobs=self._keeper.jobs(window, conversation_id, len(messages)),
+            create=True,
+        )
+        batch = await self._store.archive(scope, ArchiveBatch(id=batch_id or self._new_id(), append=append))
+        total = batch.archived + (0 if window is None else window.conversation.message_count)
+        _log.info("archived %d messages of %s", batch.archived, conversation_id)
+        if batch.archived:
+            await self._keeper.look_again(scope, conversation_id, batch.archived, total)
+        return batch
+
+    async def get_context(self, scope: Scope, conversation_id: str) -> Context:
+        """Return what a prompt needs of the conversation."""
+        window = await self._store.get_window(scope, conversation_id)
+        return Context(
+            summaries=window.summaries,
+            recent=self._keeper.shown(window),
+            total=window.conversation.message_count,
+            corrupt=window.corrupt,
+        )
+
+    # Conversations
+
+    async def create(
+        self,
+        scope: Scope,
+        *,
+        conversation_id: str | None = None,
+        title: str | None = None,
+        metadata: Mapping[str, Any] = {},  # never changed
+    ) -> Conversation:
+        """Return the conversation with this id, created if there is none; without an id, a new one."""
+        return await self._store.create_conversation(scope, self._new(scope, conversation_id, title, metadata))
+
+    async def current(self, scope: Scope) -> Conversation:
+        """Return the newest conversation of the scope's agent that is not archived, created if there is none."""
+        return await self._store.current_conversation(scope, self._new(scope, None, None, {}))
+
+    async def get(self, scope: Scope, conversation_id: str) -> Conversation:
+        """Return the conversation or raise `ConversationNotFoundError`."""
+        return await self._store.get_conversation(scope, conversation_id)
+
+    async def list(self, scope: Scope, query: ConversationQuery | None = None) -> ConversationPage:
+        """List conversations, newest activity first."""
+        return await self._store.list_conversations(scope, query or ConversationQuery())
+
+    async def update(self, scope: Scope, conversation_id: str, **changes: Unpack[ConversationFields]) -> Conversation:
+        """Change what a person may change; a title set here is never overwritten by an automatic one."""
+        return await self._store.change_conversation(
+            scope, conversation_id, ConversationChanges(at=self._clock(), **changes)
+        )
+
+    async def delete(self, scope: Scope, conversation_id: str, *, memories: bool = True) -> Receipt:
+        """Erase a conversation with everything that derives from it; its id cannot be used again."""
+        return await self._store.erase_conversation(scope, conversation_id, self._erasure(memories))
+
+    # Branches
+
+    async def edit(self, scope: Scope, conversation_id: str, message_id: str, content: str) -> Appended:
+        """Say something else in the place of a message; what was said stays on its own branch."""
+        old = await self._store.get_message(scope, conversation_id, message_id)
+        if old.role not in ("user", "assistant", "system"):
+            raise ConflictError("only what a person or the assistant said can be edited")
+        new = NewMessage(
+            id=self._new_id(),
+            role=old.role,
+            content=content,
+            name=old.name,
+            created_at=self._clock(),
+            parent_id=old.parent_id,
+            metadata={"edits": message_id},
+        )
+        return await self.add_messages(scope, conversation_id, (new,), create=False)
+
+    async def select(self, scope: Scope, conversation_id: str, head_id: str) -> Conversation:
+        """Read and continue the branch that ends with this message."""
+        changes = ConversationChanges(at=self._clock(), head_id=head_id)
+        return await self._store.change_conversation(scope, conversation_id, changes)
+
+    async def undo(self, scope: Scope, conversation_id: str) -> Conversation:
+        """Go back to before the newest user message; the messages stay on a branch of their own."""
+        before: str | None = None
+        while True:
+            page = await self.get_messages(scope, conversation_id, before=before)
+            asked = next((message for message in reversed(page.messages) if message.role == "user"), None)
+            if asked is not None:
+                changes = ConversationChanges(at=self._clock(), head_id=asked.parent_id)
+                return await self._store.change_conversation(scope, conversation_id, changes)
+            if not page.more or not page.messages:
+                raise ConflictError("there is no user message to undo")
+            before = page.messages[0].id
+
+    def _new(
+        self, scope: Scope, conversation_id: str | None, title: str | None, metadata: Mapping[str, Any]
+    ) -> NewConversation:
+        return NewConversation(
+            id=self._new_id() if conversation_id is None else conversation_id,
+            at=self._clock(),
+            agent=scope.agent,
+            title=title,
+            metadata=metadata,
+        )
+
+    def _erasure(self, memories: bool) -> Erasure:
+        return Erasure(receipt_id=self._new_id(), at=self._clock(), memories=memories)

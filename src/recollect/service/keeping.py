@@ -1,0 +1,125 @@
+"""What goes with every message: the work it makes necessary, in its transaction, and the strategy after it.
+
+One place for chat, plain adding and archiving.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+
+import msgspec
+
+from recollect.domain.job import NewJob
+from recollect.domain.message import Message
+from recollect.domain.scope import Scope
+from recollect.domain.turn import Appended
+from recollect.domain.window import Window
+from recollect.errors import ConversationNotFoundError, RecollectError, StrategyError
+from recollect.ports.clock import Clock
+from recollect.ports.store import Store
+from recollect.ports.strategy import Strategy, Work
+
+#: The kind of the job that looks after a user's conversations once they are idle.
+TIDY = "tidy"
+#: The kind of the job that finds a better title.
+TITLE = "title"
+
+_log = logging.getLogger(__name__)
+
+
+def no_wake() -> None:
+    """Wake nobody: workers find their jobs by themselves."""
+
+
+class KeeperOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How conversations are looked after."""
+
+    #: A conversation is looked at after this time without activity.
+    idle: timedelta = timedelta(hours=24)
+    #: Whether a model can find better titles.
+    titles: bool = False
+    #: Whether a strategy that fails makes the call fail that added the messages.
+    propagate_errors: bool = False
+    #: Tell a worker of this process that there may be work.
+    wake: Callable[[], None] = no_wake
+
+
+class Keeper:
+    """Know what a conversation needs when messages are added to it."""
+
+    def __init__(
+        self,
+        store: Store,
+        strategy: Strategy,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        options: KeeperOptions,
+    ) -> None:
+        self._store = store
+        self._strategy = strategy
+        self._clock = clock
+        self._new_id = new_id
+        self._options = options
+
+    async def window(self, scope: Scope, conversation_id: str) -> Window | None:
+        """Return the window, or None if there is no such conversation yet."""
+        try:
+            return await self._store.get_window(scope, conversation_id)
+        except ConversationNotFoundError:
+            return None
+
+    def shown(self, window: Window | None) -> tuple[Message, ...]:
+        """Return the messages that stand in the prompt word for word."""
+        return () if window is None else self._strategy.shown(window)
+
+    def jobs(self, window: Window | None, conversation_id: str, added: int) -> tuple[NewJob, ...]:
+        """Return the jobs to store with so many messages."""
+        now = self._clock()
+        jobs = []
+        if window is None or not window.conversation.is_active:
+            jobs.append(self.tidy_job())
+        if self._options.titles and (window is None or not window.conversation.message_count):
+            jobs.append(Work(kind=TITLE).job(conversation_id, self._new_id(), now))
+        if window is not None:
+            jobs += [work.job(conversation_id, self._new_id(), now) for work in self._strategy.work(window, added)]
+        return tuple(jobs)
+
+    def tidy_job(self) -> NewJob:
+        """Return the job that looks at the user's conversations when the first may be idle."""
+        run_at = self._clock() + self._options.idle
+        return NewJob(id=self._new_id(), kind=TIDY, key=TIDY, run_at=run_at, max_delay=self._options.idle)
+
+    async def added(self, scope: Scope, before: Window | None, appended: Appended) -> None:
+        """Tell the strategy of messages that are stored; what it fails with never loses them."""
+        if not appended.messages:
+            return
+        after = appended.conversation
+        alone = before is not None and after.revision == before.conversation.revision + 1
+        await self.look_again(scope, after.id, len(appended.messages), after.message_count, queued=alone)
+
+    async def look_again(
+        self, scope: Scope, conversation_id: str, added: int, total: int, *, queued: bool = False
+    ) -> None:
+        """Tell the strategy that there is something new, and queue its work unless that was done with the messages.
+
+        Two who add at the same time may each see too few messages to name any work.
+        """
+        try:
+            if not queued:
+                await self._queue(scope, conversation_id)
+            await self._strategy.post_add_messages_hook(scope, conversation_id, added, total)
+        except Exception as exc:  # a strategy may be anyone's code
+            code = exc.code if isinstance(exc, RecollectError) else type(exc).__name__
+            _log.warning("the strategy failed after %d messages were added to %s: %s", added, conversation_id, code)
+            if self._options.propagate_errors:
+                raise StrategyError(f"the messages are stored, but the strategy failed: {code}") from exc
+        self._options.wake()
+
+    async def _queue(self, scope: Scope, conversation_id: str) -> None:
+        window = await self._store.get_window(scope, conversation_id)
+        now = self._clock()
+        for work in self._strategy.work(window, 0):
+            await self._store.enqueue_job(scope, work.job(conversation_id, self._new_id(), now), now)

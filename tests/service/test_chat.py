@@ -1,0 +1,166 @@
+"""Chat turns: what the responder sees, what is stored under each policy, and what a failure never loses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from recollect.domain.message import NewMessage
+from recollect.domain.page import Hit, SearchQuery
+from recollect.domain.scope import Scope
+from recollect.errors import (
+    ConversationNotFoundError,
+    IdempotencyMismatchError,
+    InvalidInputError,
+    ProviderUnavailableError,
+    StorageUnavailableError,
+)
+from recollect.ports.responder import Question, Reply
+from recollect.service.chat import Chat, ChatOptions, ChatRequest
+from recollect.service.recollect import Recollect
+from recollect.testing.clock import FakeClock, ids
+from recollect.testing.samples import ALICE, ids_of, message
+
+
+class Scripted:
+    """A responder that notes what it is asked."""
+
+    name = "scripted"
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.asked: list[Question] = []
+        self.error = error
+
+    async def reply(self, question: Question) -> Reply:
+        self.asked.append(question)
+        if self.error is not None:
+            raise self.error
+        return Reply(text=f"re: {question.text}")
+
+
+def chat_of(service: Recollect, responder: Scripted, clock: FakeClock, store: Any = None, **options: Any) -> Chat:
+    keeper = service.conversations._keeper
+    return Chat(
+        store or service.store,
+        keeper,
+        responder,
+        clock=clock,
+        new_id=ids("made").__next__,
+        options=ChatOptions(**options),
+    )
+
+
+async def test_a_turn_shows_the_summaries_and_the_newest_messages(
+    make: Callable[..., Recollect], clock: FakeClock
+) -> None:
+    service = make(history__when="inline")
+    await service.conversations.add_messages(ALICE, "c1", [message(f"m{n}", f"word {n}") for n in range(1, 12)])
+    responder = Scripted()
+    reply = await chat_of(service, responder, clock, recall=0).turn(
+        ALICE, ChatRequest(text="And now?", conversation_id="c1")
+    )
+    (question,) = responder.asked
+    assert ids_of(question.window) == [f"m{n}" for n in range(6, 12)]
+    assert len(question.summaries) == 1
+    assert (reply.message.content, reply.message.status, reply.durability) == ("re: And now?", "complete", "durable")
+    assert (reply.user_message.seq, reply.message.seq) == (12, 13)
+
+
+@pytest.mark.spec("S2.16")
+@pytest.mark.parametrize(("policy", "stored"), [("turn", 2), ("ahead", 2), ("client", 0)])
+async def test_a_policy_decides_what_is_stored(service: Recollect, clock: FakeClock, policy: str, stored: int) -> None:
+    await service.conversations.add_messages(ALICE, "c1", [message("m1")])
+    chat = chat_of(service, Scripted(), clock)
+    request = ChatRequest(text="Hello", conversation_id="c1", write_policy=cast("Any", policy))
+    reply = await chat.turn(ALICE, request)
+    assert reply.durability == ("client" if policy == "client" else "durable")
+    page = await service.conversations.get_messages(ALICE, "c1")
+    assert ids_of(page.messages)[1:] == [reply.user_message.id, reply.message.id][:stored]
+
+
+async def test_ahead_of_the_reply_the_question_is_stored(service: Recollect, clock: FakeClock) -> None:
+    chat = chat_of(service, Scripted(KeyboardInterrupt()), clock, write_policy="ahead")
+    with pytest.raises(KeyboardInterrupt):
+        await chat.turn(ALICE, ChatRequest(text="Hello", conversation_id="c1"))
+    page = await service.conversations.get_messages(ALICE, "c1")
+    assert [message.content for message in page.messages] == ["Hello"]
+
+
+async def test_what_only_the_client_has_is_shown_once(service: Recollect, clock: FakeClock) -> None:
+    await service.conversations.add_messages(ALICE, "c1", [message("m1")])
+    responder = Scripted()
+    unsaved = (message("m1"), message("m2", "not archived yet"))
+    request = ChatRequest(text="Hello", conversation_id="c1", write_policy="client", unsaved=unsaved)
+    await chat_of(service, responder, clock).turn(ALICE, request)
+    assert ids_of(responder.asked[0].window) == ["m1", "m2"]
+    batch = await service.conversations.archive(ALICE, "c1", unsaved)
+    assert (batch.archived, batch.duplicates) == (1, 1)
+
+
+async def test_a_failed_reply_keeps_the_question(service: Recollect, clock: FakeClock) -> None:
+    chat = chat_of(service, Scripted(ProviderUnavailableError("down")), clock)
+    reply = await chat.turn(ALICE, ChatRequest(text="Hello"))
+    assert (reply.message.status, reply.message.content) == ("failed", "")
+    (turn,) = await service.store.list_turns(ALICE, reply.conversation_id)
+    assert turn.status == "failed"
+
+
+class Forgetful:
+    """A store that finds nothing because its search is down."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
+        raise StorageUnavailableError("no search")
+
+
+async def test_a_recall_that_fails_leaves_chat_working(service: Recollect, clock: FakeClock) -> None:
+    chat = chat_of(service, Scripted(), clock, Forgetful(service.store))
+    reply = await chat.turn(ALICE, ChatRequest(text="Hello"))
+    assert (reply.recalled, reply.message.status) == ((), "complete")
+
+
+async def test_a_request_with_a_key_is_answered_once(service: Recollect, clock: FakeClock) -> None:
+    responder = Scripted()
+    chat = chat_of(service, responder, clock)
+    first = await chat.turn(ALICE, ChatRequest(text="Hello", key="k1"))
+    again = await chat.turn(ALICE, ChatRequest(text="Hello", key="k1"))
+    assert (again.message, again.user_message) == (first.message, first.user_message)
+    assert len(responder.asked) == 1
+    with pytest.raises(IdempotencyMismatchError):
+        await chat.turn(ALICE, ChatRequest(text="Other", key="k1"))
+
+
+async def test_a_request_that_was_stopped_may_be_tried_again(service: Recollect, clock: FakeClock) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        await chat_of(service, Scripted(KeyboardInterrupt()), clock).turn(ALICE, ChatRequest(text="Hello", key="k1"))
+    reply = await chat_of(service, Scripted(), clock).turn(ALICE, ChatRequest(text="Hello", key="k1"))
+    assert reply.message.status == "complete"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"text": ""}, {"text": "a\0b"}, {"text": "x", "write_policy": "never"}, {"text": "x", "unsaved": ("m1",)}],
+)
+def test_wrong_requests_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        ChatRequest(**wrong)
+
+
+async def test_a_client_that_stores_nothing_creates_nothing(service: Recollect, clock: FakeClock) -> None:
+    request = ChatRequest(text="Hello", conversation_id="c1", write_policy="client")
+    reply = await chat_of(service, Scripted(), clock).turn(ALICE, request)
+    assert (reply.message.seq, reply.user_message.seq) == (0, 0)
+    with pytest.raises(ConversationNotFoundError):
+        await service.conversations.get(ALICE, "c1")
+    said = [
+        NewMessage(id=m.id, role=cast("Any", m.role), content=m.content, created_at=m.created_at)
+        for m in (reply.user_message, reply.message)
+    ]
+    assert (await service.conversations.archive(ALICE, "c1", said)).archived == 2

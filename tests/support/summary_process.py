@@ -1,0 +1,235 @@
+"""Processes that keep conversations short and are killed while they do.
+
+Run as `python -m tests.support.summary_process TASK DATABASE …`:
+`steps DATABASE KEPT|DELETED EVERY` has worker after worker killed so many steps later than the last, until one gets
+through;
+`race DATABASE WORKERS` has several keep one conversation short at the same time;
+`turns DATABASE SEED COUNT` has chats killed after a turn was acknowledged;
+`work DATABASE KEPT|DELETED` works until it is told to end, and says when it has a summary written.
+The first three fork, since that takes no time; this process itself opens nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import recollect
+from recollect.bootstrap import new_id, new_worker
+from recollect.cli.worker import work_until_signalled
+from recollect.domain.message import NewMessage
+from recollect.domain.scope import Scope
+from recollect.domain.turn import Append
+from recollect.errors import ConflictError
+from recollect.history.generators import ExtractiveGenerator, Generators
+from recollect.history.plan import PlanSettings
+from recollect.history.strategies import SUMMARISE
+from recollect.ports.store import Store
+from recollect.ports.strategy import Work
+from recollect.service.chat import ChatRequest
+from recollect.service.compaction import CompactionSettings, Compactor
+from recollect.settings import Settings
+from recollect.storage.driver import Driver
+from recollect.storage.store import SqlStore
+from tests.support.killed_steps import Fuse, Step, StepDriver, StepGenerator, die, say
+
+SCOPE = Scope()
+#: Four messages become two summaries, one fold of them, and a message that stays.
+SHORT = PlanSettings(threshold=2, keep_verbatim=1, batch=1, most_summaries=1, fold=2)
+#: The same for chats, in the words of the settings.
+BRIEF = {"history.threshold": 2, "history.keep_verbatim": 1}
+#: The conversation that several keep short at once.
+SHARED = "shared"
+
+
+def settings(database: str, **more: Any) -> Settings:
+    """Return settings without a model, with a worker that looks for jobs often."""
+    given = {"storage.database": database, "model.kind": "none", "jobs.poll_seconds": 0.05, **more}
+    return Settings.load(given, environ={})
+
+
+def kind(number: int) -> str:
+    """Name the kind of one worker's job, so that no other worker takes it."""
+    return f"{SUMMARISE}:{number}"
+
+
+def compactor(store: Store, step: Step, plan: PlanSettings, *, delete_originals: bool) -> Compactor:
+    """Return what keeps conversations short without a model, and counts the calls of its generator."""
+    return Compactor(
+        store,
+        Generators(first=StepGenerator(ExtractiveGenerator(), step)),
+        CompactionSettings(plan=plan, delete_originals=delete_originals),
+        clock=lambda: datetime.now(UTC),
+        new_id=new_id,
+    )
+
+
+def said(conversation_id: str, count: int) -> tuple[NewMessage, ...]:
+    """Return messages whose ids follow from their conversation and number."""
+    now = datetime.now(UTC)
+    return tuple(
+        NewMessage(
+            id=f"{conversation_id}-{number}",
+            role="assistant" if number % 2 else "user",
+            content=f"Number {number}: we met {number} times in Lviv.",
+            created_at=now,
+        )
+        for number in range(count)
+    )
+
+
+async def open_driver(database: str) -> Driver:
+    """Open the database alone."""
+    path = settings(database).storage.sqlite_path
+    if path is None:
+        from recollect.storage.postgres import PostgresDriver
+
+        return await PostgresDriver.open(database)
+    from recollect.storage.sqlite import SqliteDriver
+
+    return await SqliteDriver.open(path)
+
+
+def forked(run: Callable[[], Awaitable[None]]) -> int:
+    """Run this in a process of its own and return how it ended: 0, or a signal."""
+    return wait_for(fork(run))
+
+
+def fork(run: Callable[[], Awaitable[None]]) -> int:
+    """Start this in a process of its own and return its id."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        asyncio.run(_awaited(run))
+    except BaseException as exc:  # a child must never go on as if it were its parent
+        say(f"failed: {exc!r}")
+        os._exit(1)
+    os._exit(0)
+
+
+async def _awaited(run: Callable[[], Awaitable[None]]) -> None:
+    await run()
+
+
+def wait_for(child: int) -> int:
+    """Wait until a process ended, and return how."""
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status := os.waitpid(child, 0)[1]) else os.WEXITSTATUS(status)
+
+
+def is_inside(number: int, chats: int) -> bool:
+    """Tell whether a chat has a worker in its process; those without come last, so that nobody does their jobs."""
+    return number < chats // 2
+
+
+# Tasks
+
+
+async def _do_one_job(database: str, number: int, delete_originals: bool) -> None:
+    """Add a conversation with its job, and do that job with a worker that dies at step `number`."""
+    driver = await open_driver(database)
+    conversation_id = f"c{number}"
+    now = datetime.now(UTC)
+    job = Work(kind=kind(number)).job(conversation_id, new_id(), now)
+    messages = said(conversation_id, 4)
+    append = Append(conversation_id=conversation_id, messages=messages, at=now, jobs=(job,), create=True)
+    plain = SqlStore(driver)
+    await plain.append(SCOPE, append)
+    fuse = Fuse(number)
+    counted: Any = StepDriver(driver, fuse.step)
+    store = SqlStore(counted)
+    handler = compactor(store, fuse.step, SHORT, delete_originals=delete_originals).summarise_job
+    # It looks once: another look at some moment would be a step more.
+    worker = new_worker(store, {kind(number): handler}, settings(database, **{"jobs.poll_seconds": 600}))
+    worker.start()
+    while (await plain.get_job(SCOPE, job.id)).state != "done":
+        await asyncio.sleep(0.002)
+
+
+def steps(database: str, originals: str, every: str) -> None:
+    """Kill a worker at its first step, the next at a later one, and so on; each has a conversation of its own."""
+    number, ended = 1, forked(lambda: _do_one_job(database, 1, originals == "DELETED"))
+    while ended == signal.SIGKILL:
+        number += int(every)
+        ended = forked(lambda: _do_one_job(database, number, originals == "DELETED"))
+    say("through" if ended == 0 else f"ended by {ended}")
+
+
+def race(database: str, workers: str) -> None:
+    """Let several plan the same first summary, and go on until nothing is due."""
+    together = multiprocessing.get_context("fork").Barrier(int(workers))
+
+    async def run() -> None:
+        took: list[str] = []
+        counted: Any = StepDriver(await open_driver(database), took.append)
+        store = SqlStore(counted)
+
+        def step(name: str) -> None:
+            if "summarise" not in took:
+                together.wait()
+            took.append(name)
+
+        own = compactor(store, step, PlanSettings(), delete_originals=False)
+        more = True
+        while more:
+            with suppress(ConflictError):
+                more = (await own.compact(SCOPE, SHARED)).more
+        say(f"{took.count('after the commit')} {took.count('summarise') + took.count('fold')}")
+        await store.close()
+
+    children = [fork(run) for _ in range(int(workers))]
+    say(f"ended {[wait_for(child) for child in children]}")
+
+
+def turns(database: str, seed: str, count: str) -> None:
+    """Kill chats after a turn was acknowledged: first half of them while a worker does its job, then half at once."""
+
+    async def run() -> None:
+        chance = random.Random(f"{seed}-{number}")
+        inside = is_inside(number, int(count))
+        service = await recollect.open(settings(database, **BRIEF, **{"jobs.inside": inside, "jobs.lease_seconds": 1}))
+        for turn in range(chance.randrange(1, 6)):
+            request = ChatRequest(text=f"Turn {turn} of chat {number}.", conversation_id=f"k{number}")
+            reply = await service.chat.turn(SCOPE, request)
+            say(f"k{number} {reply.user_message.id} {reply.message.id}")
+        if inside:
+            await asyncio.sleep(chance.random() * 0.03)
+        die()
+
+    for number in range(int(count)):
+        if (ended := forked(run)) != signal.SIGKILL:
+            say(f"ended by {ended}")
+
+
+async def work(database: str, originals: str) -> None:
+    """Do jobs until a signal comes."""
+    chosen = settings(database, **{"jobs.lease_seconds": 1})
+    store = SqlStore(await open_driver(database))
+    plan = PlanSettings(most_summaries=4)
+    own = compactor(store, say, plan, delete_originals=originals == "DELETED")
+    try:
+        await work_until_signalled(new_worker(store, {SUMMARISE: own.summarise_job}, chosen), "ready", say)
+    finally:
+        await store.close()
+
+
+def command(task: str, *given: object) -> list[str]:
+    """Return the command that does a task in a process of its own."""
+    return [sys.executable, "-m", f"tests.support.{Path(__file__).stem}", task, *map(str, given)]
+
+
+if __name__ == "__main__":
+    _task, *_given = sys.argv[1:]
+    if _task == "work":
+        asyncio.run(work(*_given))
+    else:
+        {"steps": steps, "race": race, "turns": turns}[_task](*_given)
