@@ -1,6 +1,7 @@
 """Run every benchmark, so that `make bench` needs to know no file of this folder."""
 
-from benchmarks.store import main
+from benchmarks import conversation, store
+from benchmarks.harness import run
 
 if __name__ == "__main__":
-    main()
+    run("Recollect beside its peers.", store.BENCHMARK, conversation.BENCHMARK)

@@ -22,7 +22,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 #: One operation of a client, given the client's number and how many operations it did before.
 Operation = Callable[[int, int], Awaitable[object] | object]
@@ -37,6 +37,15 @@ class Row:
     ops_s: float
     p50_us: float
     p99_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often something happened for one operation of a system: a number that no machine changes."""
+
+    work: str
+    system: str
+    count: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,8 @@ class Report:
     def __init__(self) -> None:
         """Draw on the terminal."""
         self.rows: list[Row] = []
+        self.counts: list[Count] = []
+        self._expected = 0
         self._console = Console()
         columns = TextColumn("{task.description:<40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         self._progress = Progress(*columns, console=self._console, auto_refresh=False)
@@ -93,8 +104,9 @@ class Report:
         self._progress.stop()
 
     def expect(self, steps: int) -> None:
-        """Set the length of the progress bar."""
-        self._progress.update(self._task, total=steps, refresh=True)
+        """Make the progress bar this much longer."""
+        self._expected += steps
+        self._progress.update(self._task, total=self._expected, refresh=True)
 
     def say(self, doing: str, *, advance: int = 0) -> None:
         """Show what happens now."""
@@ -105,7 +117,16 @@ class Report:
         self._console.print(text, highlight=False, markup=False)
 
     def show(self) -> None:
-        """Print the table, each work's best throughput in bold."""
+        """Print the table, each work's best throughput in bold, and the counts."""
+        if self.rows:
+            self._show_rows()
+        if self.counts:
+            table = Table("count", "system", Column("for each operation", justify="right"))
+            for one in self.counts:
+                table.add_row(one.work, one.system, f"{one.count:.2f}")
+            self._console.print(table)
+
+    def _show_rows(self) -> None:
         table = Table("work", "system", title="higher ops/s and lower µs are better")
         for name in ("ops/s", "p50 µs", "p99 µs"):
             table.add_column(name, justify="right")
@@ -120,8 +141,9 @@ class Report:
         self._console.print(table)
 
     def write(self, path: Path) -> None:
-        """Write the rows as JSON."""
-        path.write_text(json.dumps([asdict(row) for row in self.rows], indent=1) + "\n", encoding="utf-8")
+        """Write the rows and the counts as JSON."""
+        every: list[Row | Count] = [*self.rows, *self.counts]
+        path.write_text(json.dumps([asdict(one) for one in every], indent=1) + "\n", encoding="utf-8")
 
 
 def _short(figure: float) -> str:
@@ -141,7 +163,7 @@ async def compare(report: Report, work: str, contenders: Sequence[Contender], ef
             if repetition:
                 samples[contender.name].append(sample)
             report.say(f"{work} · {contender.name}", advance=1)
-    report.rows.extend(_median(work, name, taken) for name, taken in samples.items())
+    report.rows.extend(summed_up(work, name, taken) for name, taken in samples.items())
 
 
 def steps(contenders: int, effort: Effort) -> int:
@@ -154,7 +176,9 @@ def _rotated(contenders: Sequence[Contender], by: int) -> list[Contender]:
     return [*contenders[start:], *contenders[:start]]
 
 
-def _median(work: str, system: str, samples: list[Sample]) -> Row:
+def summed_up(work: str, system: str, samples: Sequence[Sample]) -> Row:
+    """Return the medians over the repetitions."""
+
     def middle(values: list[float]) -> float:
         return round(statistics.median(values), 1)
 
@@ -263,3 +287,29 @@ def parse_options(description: str, works: Sequence[str]) -> Options:
     )
     given = parser.parse_args()
     return Options(quick=given.quick, only=tuple(given.only), json=given.json, folder=given.dir)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The works of one file and what measures those that were asked for."""
+
+    works: Sequence[str]
+    measure: Callable[[Report, Options, Path], Awaitable[None]]
+
+
+def run(description: str, *benchmarks: Benchmark) -> None:
+    """Do what the command line asks for, each benchmark in a folder of its own."""
+    options = parse_options(description, [work for one in benchmarks for work in one.works])
+    with Report() as report:
+        for one in benchmarks:
+            if not any(options.wants(work) for work in one.works):
+                continue
+            with tempfile.TemporaryDirectory(prefix="recollect-bench-", dir=options.folder) as folder:
+                asyncio.run(_awaited(one.measure(report, options, Path(folder))))
+    report.show()
+    if options.json:
+        report.write(options.json)
+
+
+async def _awaited(measuring: Awaitable[None]) -> None:
+    await measuring

@@ -65,7 +65,7 @@ class OpenAIAgents:
     def durability(self) -> str:
         """Ask a connection that the session opened."""
         with self._reader._locked_connection() as connection:
-            return _settings(connection)
+            return settings(connection)
 
     async def close(self) -> None:
         """Close every session."""
@@ -90,7 +90,7 @@ class LangChain:
         self._engine = create_engine(
             f"sqlite:///{path}", pool_size=1, max_overflow=0, pool_timeout=120, connect_args={"timeout": 120}
         )
-        event.listen(self._engine, "connect", _make_durable)
+        event.listen(self._engine, "connect", make_durable)
         self._histories: dict[int, Any] = {}
         self._reader = self._history(0)
 
@@ -127,7 +127,7 @@ class LangChain:
         """Ask a connection of the pool."""
         connection = self._engine.raw_connection()
         try:
-            return _settings(connection)
+            return settings(connection)
         finally:
             connection.close()
 
@@ -157,13 +157,20 @@ class LangChainIndexed(LangChain):
         connection.close()
 
 
-def _make_durable(connection: Any, _record: object) -> None:
-    connection.execute("pragma journal_mode = wal")
-    connection.execute("pragma synchronous = full")
-
-
-def _settings(connection: Any) -> str:
+def make_durable(connection: Any, _record: object = None) -> None:
+    """Set a connection of any driver to WAL and FULL."""
     cursor = connection.cursor()
-    (journal_mode,) = cursor.execute("pragma journal_mode").fetchone()
-    (synchronous,) = cursor.execute("pragma synchronous").fetchone()
+    cursor.execute("pragma journal_mode = wal")
+    cursor.execute("pragma synchronous = full")
+    cursor.close()
+
+
+def settings(connection: Any) -> str:
+    """Ask a connection of any driver for both settings."""
+    cursor = connection.cursor()
+    cursor.execute("pragma journal_mode")
+    (journal_mode,) = cursor.fetchone()
+    cursor.execute("pragma synchronous")
+    (synchronous,) = cursor.fetchone()
+    cursor.close()
     return describe(journal_mode, synchronous)

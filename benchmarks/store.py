@@ -5,17 +5,15 @@ Run it as `python -m benchmarks.store`; README.md says what each row means.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks.harness import Contender, Effort, Options, Report, compare, parse_options, steps
+from benchmarks.harness import Benchmark, Contender, Effort, Options, Report, compare, run, steps
 from benchmarks.ours import Recollect
 from benchmarks.peers import LangChain, LangChainIndexed, OpenAIAgents
 from benchmarks.systems import PER_CONVERSATION, WINDOW, Disk, Floor, System, text_at
@@ -38,16 +36,6 @@ IMPORTS = {
     "openai-agents": "from agents import SQLiteSession",
     "langchain": "from langchain_community.chat_message_histories import SQLChatMessageHistory",
 }
-
-
-def main() -> None:
-    """Run what the command line asks for."""
-    options = parse_options("Recollect's store beside its peers.", WORKS)
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-", dir=options.folder) as folder, Report() as report:
-        asyncio.run(_run(Bench(report, options, Path(folder))))
-    report.show()
-    if options.json:
-        report.write(options.json)
 
 
 class Bench:
@@ -109,7 +97,8 @@ class Bench:
             path.unlink()
 
 
-async def _run(bench: Bench) -> None:
+async def _measure(report: Report, options: Options, folder: Path) -> None:
+    bench = Bench(report, options, folder)
     await bench.look_around()
     bench.report.expect(_length(bench))
     for work in bench.works:
@@ -208,5 +197,7 @@ async def _answer(value: Awaitable[T] | T) -> T:
     return await value if inspect.isawaitable(value) else value
 
 
+BENCHMARK = Benchmark(WORKS, _measure)
+
 if __name__ == "__main__":
-    main()
+    run("Recollect's store beside its peers.", BENCHMARK)
