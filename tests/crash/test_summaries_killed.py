@@ -229,7 +229,7 @@ async def test_workers_killed_at_any_moment_cover_each_message_once(
             for one, own in names.items():
                 new = said(one, len(own) + 5)[len(own) :]
                 await service.conversations.add_messages(SCOPE, one, new)
-                own += ids_of(new)
+                own.extend(ids_of(new))
 
     def start() -> subprocess.Popen[str]:
         return spawn(*command("work", database, chance.choice(["KEPT", "DELETED"])))

@@ -5,21 +5,20 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import strategies as st
 
 from recollect.bootstrap import assemble
 from recollect.domain.message import Message
-from recollect.errors import ProviderOutputError
+from recollect.errors import ConflictError, InvalidMessageError, NotFoundError, ProviderOutputError
 from recollect.history.extractive import AT_MOST
 from recollect.history.plan import PlanSettings
+from recollect.service.chat import ChatRequest
 from recollect.settings import HistorySettings, Settings
 from recollect.storage.store import SqlStore
-from recollect.testing.clock import FakeClock
 from recollect.testing.samples import ids_of
 from tests.support.compaction import Generator
-from tests.support.drawn_messages import BAD_ANSWERS, Speaker, fickle, histories, talks, waits_for
+from tests.support.drawn_messages import BAD_ANSWERS, Said, Speaker, fickle, histories, talks, waits_for
 from tests.support.head_path import HeadPath
 from tests.support.service_rig import C, Options, Place, Rig
 
@@ -141,7 +140,7 @@ def test_p22_configured_numbers_are_used_instead_of_the_defaults(place: Place) -
         speaker = Speaker()
         verbatim = 0
         for _ in range(count):
-            (message,) = speaker.messages([SAID])
+            (message,) = speaker.messages([Said("user", "words")])
             await service.conversations.add_messages(rig.scope, C, (message,))
             verbatim = kept_after(verbatim + 1, settings.history)
             assert len((await service.conversations.get_context(rig.scope, C)).recent) == verbatim
@@ -158,4 +157,75 @@ def test_p22_configured_numbers_are_used_instead_of_the_defaults(place: Place) -
     place.check(example, st.tuples(*numbers, st.integers(1, 20)))
 
 
-SAID = talks(least=1, most=1, tools=False).example  # replaced below
+
+Operation = tuple[str, int, Any]
+
+
+@pytest.mark.spec("P24")
+def test_p24_along_the_head_path_each_message_is_verbatim_or_under_one_summary(place: Place) -> None:
+    async def example(drawn: tuple[PlanSettings, bool, str, Any, list[Operation]]) -> None:
+        plan, deletes, when, generator, operations = drawn
+        history = HistorySettings(
+            threshold=plan.threshold, keep_verbatim=plan.keep_verbatim, delete_originals=deletes, when=when
+        )
+        options = Options(history=history, window_size=4, compaction={"plan": plan})
+        rig = place.rig(options, generators=(generator,))
+        path = HeadPath()
+        speaker = Speaker()
+        for operation in operations:
+            try:
+                await do(rig, path, speaker, operation)
+            except (ConflictError, NotFoundError, InvalidMessageError):
+                pass
+            if path.known:
+                await path.check(rig)
+        rig.clock.advance(hours=1)
+        await rig.drain()
+        if path.known:
+            await path.check(rig)
+
+    plans = st.builds(
+        PlanSettings,
+        threshold=st.integers(3, 5),
+        keep_verbatim=st.integers(1, 2),
+        batch=st.sampled_from((2, 3, 50)),
+        most_summaries=st.integers(1, 3),
+        fold=st.integers(2, 3),
+    )
+    kinds = ("add", "add", "add", "add", "turn", "edit", "undo", "select", "erase", "erase", "clear", "archive", "drain")
+    operations = st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 99), talks(most=6)), min_size=2, max_size=10)
+    when = st.sampled_from(("background", "inline"))
+    place.check(example, st.tuples(plans, st.booleans(), when, fickle, operations))
+
+
+async def do(rig: Rig, path: HeadPath, speaker: Speaker, operation: Operation) -> None:
+    """Do one thing that people do to a conversation, and follow it."""
+    kind, number, talk = operation
+    service, scope = rig.conversations, rig.scope
+    stored = await rig.all_messages(all_branches=True) if path.known else ()
+    chosen = stored[number % len(stored)].id if stored else "none"
+    match kind:
+        case "add":
+            path.added((await service.add_messages(scope, C, speaker.messages(talk))).messages)
+            await rig.drain()
+        case "archive":
+            await service.archive(scope, C, speaker.messages(talk))
+            path.added((await rig.all_messages(all_branches=True))[len(stored) :])
+        case "turn":
+            reply = await rig.chat.turn(scope, ChatRequest(text="What now?", conversation_id=C))
+            path.added((reply.user_message, reply.message))
+        case "edit":
+            path.added((await service.edit(scope, C, chosen, "another text")).messages)
+        case "undo":
+            path.head = (await service.undo(scope, C)).head_id
+        case "select":
+            path.head = (await service.select(scope, C, chosen)).head_id
+        case "erase":
+            await service.erase_message(scope, C, chosen)
+            path.erased(chosen)
+        case "clear":
+            await service.clear_messages(scope, C)
+            path.cleared()
+        case _:
+            rig.clock.advance(minutes=20)
+            await rig.drain()

@@ -68,7 +68,6 @@ async def test_a_turn_shows_the_summaries_and_the_newest_messages(
     assert (reply.user_message.seq, reply.message.seq) == (12, 13)
 
 
-@pytest.mark.spec("S2.16")
 @pytest.mark.parametrize(("policy", "stored"), [("turn", 2), ("ahead", 2), ("client", 0)])
 async def test_a_policy_decides_what_is_stored(service: Recollect, clock: FakeClock, policy: str, stored: int) -> None:
     await service.conversations.add_messages(ALICE, "c1", [message("m1")])

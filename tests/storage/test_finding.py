@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from recollect.domain.conversation import ConversationSearch, FoundConversations
-from recollect.storage import conversations, finding, rows
+from recollect.domain.conversation import ConversationQuery, ConversationSearch, FoundConversations
+from recollect.storage import conversations, finding
 from recollect.storage.driver import Transaction
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.sqlite_connection import connect
@@ -90,22 +89,26 @@ async def test_damaged_conversations_are_left_out_and_reported(store: SqlStore, 
     assert [(one.kind, one.id) for one in await store.list_damaged(ALICE)] == [("conversation", "c1")]
 
 
-async def test_a_damaged_place_does_not_let_the_search_go_on_for_ever(path: Path) -> None:
-    def name_them(tx: Transaction) -> None:
-        for number in range(finding.TITLES + 1):
-            conversations.create(tx, ALICE, conversation(f"c{number:05}", title="An apple", at=after(number)))
-
-    driver = await SqliteDriver.open(path)
-    await driver.write(ALICE, name_them)
-    await driver.close()
-    # The last one that is read together, as an index holds it.
-    before, damaged = (struct.pack(">q", activity) + b"c00001" for activity in (rows.micros(after(1)), finding.END - 1))
-    content = path.read_bytes()
-    assert content.count(before) == 2
-    path.write_bytes(content.replace(before, damaged))
-    opened = SqlStore(await SqliteDriver.open(path))
-    assert shown(await search(opened)) == []
-    await opened.close()
+@pytest.mark.parametrize("damaged", [2**61, -(2**61), "'now'"])
+async def test_pages_go_on_after_a_conversation_whose_place_was_damaged(
+    store: SqlStore, path: Path, damaged: object
+) -> None:
+    for number in range(5):
+        await store.append(ALICE, append(f"c{number}", message("m1", "pear"), at=after(number)))
+    spoil(path, f"UPDATE conversations SET last_activity_at = {damaged} WHERE id = 'c2'")
+    found: list[str] = []
+    query = ConversationSearch(text="pear", limit=1)
+    while True:
+        page = await store.search_conversations(ALICE, query)
+        found += [item.conversation.id for item in page.items]
+        if page.next is None:
+            break
+        query = ConversationSearch(text="pear", limit=1, after=page.next)
+    assert found == ["c4", "c3", "c1", "c0"]
+    assert [one.id for one in await store.list_damaged(ALICE)] == ["c2"]
+    first = await store.list_conversations(ALICE, ConversationQuery(limit=1))
+    rest = await store.list_conversations(ALICE, ConversationQuery(limit=9, after=first.next))
+    assert [*ids_of(first.items), *ids_of(rest.items)] == found
 
 
 async def test_damaged_conversations_are_no_idle_ones_and_are_reported(store: SqlStore, path: Path) -> None:

@@ -166,7 +166,11 @@ class Fickle(Generator):
 
     def __init__(self, answers: Sequence[Any]) -> None:
         super().__init__()
+        self._given = tuple(answers)
         self._answers = list(answers)
+
+    def __repr__(self) -> str:
+        return f"Fickle({self._given!r:.300})"
 
     async def _answered(self) -> Any:
         self.answer = self._answers.pop(0) if self._answers else "They talked."

@@ -26,9 +26,12 @@ class HeadPath:
         self.head: str | None = None
         #: Those that a summary replaced for good.
         self.deleted: set[str] = set()
+        #: Whether there is a conversation.
+        self.known = False
 
     def added(self, messages: Iterable[Message]) -> None:
         """Follow messages that were stored."""
+        self.known = True
         for message in messages:
             self.messages[message.id] = Place(message.seq, message.parent_id)
             self.head = message.id
@@ -44,7 +47,7 @@ class HeadPath:
 
     def cleared(self) -> None:
         """Follow a clearing."""
-        self.__init__()  # type: ignore[misc]  # nothing is left
+        self.messages, self.head, self.deleted = {}, None, set()
 
     @property
     def path(self) -> list[str]:
@@ -72,5 +75,7 @@ class HeadPath:
         self.deleted |= {one for one in covered if one in self.messages} - {
             one.id for one in await rig.all_messages(all_branches=True)
         }
+        context = await rig.conversations.get_context(rig.scope, C)
+        assert context.recent == window.uncovered
         shown = ids_of(await rig.all_messages())
         assert shown == [one for one in path if one not in self.deleted]

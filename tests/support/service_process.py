@@ -141,11 +141,13 @@ class ChildOperator:
             limit=2**24,
         )
         child = cls(process)
-        await child.ask("loads")
+        assert "loads" in await child.ask("loads")
         return child
 
     async def ask(self, do: str, conversation: str = "c", **more: Any) -> Reply:
         """Let it do one command; one that dies answers with the error `died`."""
+        if self._reading.done():
+            return {"error": "died"}
         number = next(self._numbers)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         assert self._process.stdin is not None

@@ -91,7 +91,7 @@ class Parts(msgspec.Struct, frozen=True):
 def settings_of(database: str, redis: str | None = None, **more: Any) -> Settings:
     """Return settings by their names, with an underscore for the first dot."""
     named = {name.replace("_", ".", 1): value for name, value in more.items()}
-    return Settings.load({"storage.database": database, "storage.redis": redis, **named}, environ={})
+    return Settings.load({"storage.database": database, "redis_url": redis, **named}, environ={})
 
 
 @asynccontextmanager
@@ -109,8 +109,8 @@ async def opened(
             storage.database, PostgresOptions(pool_max=storage.pool_max, pool_timeout=patience)
         )
     cache: WindowCache
-    if storage.redis is not None:
-        cache = RedisWindows(storage.redis, idle=idle, new_id=new_id, limits=limits)
+    if settings.redis_url is not None:
+        cache = RedisWindows(settings.redis_url, idle=idle, new_id=new_id, limits=limits)
     else:
         cache = LocalWindows(
             mark=driver.mark, clock=system_clock, max_conversations=settings.sessions.max_cached, idle=idle

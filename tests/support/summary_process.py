@@ -17,9 +17,13 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+import traceback
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
+from itertools import count
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,8 @@ from recollect.service.chat import ChatRequest
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.settings import Settings
 from recollect.storage.driver import Driver
+from recollect.storage.postgres import PostgresDriver
+from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 from tests.support.killed_steps import Fuse, Step, StepDriver, StepGenerator, die, say
 
@@ -73,7 +79,7 @@ def compactor(store: Store, step: Step, plan: PlanSettings, *, delete_originals:
     )
 
 
-def said(conversation_id: str, count: int) -> tuple[NewMessage, ...]:
+def said(conversation_id: str, many: int) -> tuple[NewMessage, ...]:
     """Return messages whose ids follow from their conversation and number."""
     now = datetime.now(UTC)
     return tuple(
@@ -83,47 +89,40 @@ def said(conversation_id: str, count: int) -> tuple[NewMessage, ...]:
             content=f"Number {number}: we met {number} times in Lviv.",
             created_at=now,
         )
-        for number in range(count)
+        for number in range(many)
     )
 
 
 async def open_driver(database: str) -> Driver:
     """Open the database alone."""
     path = settings(database).storage.sqlite_path
-    if path is None:
-        from recollect.storage.postgres import PostgresDriver
-
-        return await PostgresDriver.open(database)
-    from recollect.storage.sqlite import SqliteDriver
-
-    return await SqliteDriver.open(path)
+    return await PostgresDriver.open(database) if path is None else await SqliteDriver.open(path)
 
 
-def forked(run: Callable[[], Awaitable[None]]) -> int:
+def forked(run: Callable[[], Coroutine[Any, Any, None]]) -> int:
     """Run this in a process of its own and return how it ended: 0, or a signal."""
-    return wait_for(fork(run))
+    return ended(fork(run))
 
 
-def fork(run: Callable[[], Awaitable[None]]) -> int:
+def fork(run: Callable[[], Coroutine[Any, Any, None]]) -> int:
     """Start this in a process of its own and return its id."""
     child = os.fork()
     if child:
         return child
+    code = 1
     try:
-        asyncio.run(_awaited(run))
-    except BaseException as exc:  # a child must never go on as if it were its parent
-        say(f"failed: {exc!r}")
-        os._exit(1)
-    os._exit(0)
+        asyncio.run(run())
+        code = 0
+    finally:
+        # A child must never go on as if it were its parent; what went wrong is on its standard error.
+        if code:
+            traceback.print_exc()
+        os._exit(code)
 
 
-async def _awaited(run: Callable[[], Awaitable[None]]) -> None:
-    await run()
-
-
-def wait_for(child: int) -> int:
-    """Wait until a process ended, and return how."""
-    return os.WTERMSIG(status) if os.WIFSIGNALED(status := os.waitpid(child, 0)[1]) else os.WEXITSTATUS(status)
+def ended(child: int) -> int:
+    """Wait until a process ended, and return how: 0, or a signal."""
+    return abs(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def is_inside(number: int, chats: int) -> bool:
@@ -151,63 +150,68 @@ async def _do_one_job(database: str, number: int, delete_originals: bool) -> Non
     # It looks once: another look at some moment would be a step more.
     worker = new_worker(store, {kind(number): handler}, settings(database, **{"jobs.poll_seconds": 600}))
     worker.start()
-    while (await plain.get_job(SCOPE, job.id)).state != "done":
+    while True:
+        if (await plain.get_job(SCOPE, job.id)).state == "done":
+            return
         await asyncio.sleep(0.002)
 
 
 def steps(database: str, originals: str, every: str) -> None:
     """Kill a worker at its first step, the next at a later one, and so on; each has a conversation of its own."""
-    number, ended = 1, forked(lambda: _do_one_job(database, 1, originals == "DELETED"))
-    while ended == signal.SIGKILL:
-        number += int(every)
-        ended = forked(lambda: _do_one_job(database, number, originals == "DELETED"))
-    say("through" if ended == 0 else f"ended by {ended}")
+    for number in count(1, int(every)):
+        end = forked(partial(_do_one_job, database, number, originals == "DELETED"))
+        if end != signal.SIGKILL:
+            return say("through" if end == 0 else f"ended by {end}")
+    return None
+
+
+async def _compact(database: str, together: Barrier) -> None:
+    """Keep one conversation short, beginning at the same time as others."""
+    took: list[str] = []
+    counted: Any = StepDriver(await open_driver(database), took.append)
+    store = SqlStore(counted)
+
+    def step(name: str) -> None:
+        if "summarise" not in took:
+            together.wait()
+        took.append(name)
+
+    own = compactor(store, step, PlanSettings(), delete_originals=False)
+    more = True
+    while more:
+        with suppress(ConflictError):
+            more = (await own.compact(SCOPE, SHARED)).more
+    say(f"{took.count('after the commit')} {took.count('summarise') + took.count('fold')}")
+    await store.close()
 
 
 def race(database: str, workers: str) -> None:
     """Let several plan the same first summary, and go on until nothing is due."""
     together = multiprocessing.get_context("fork").Barrier(int(workers))
-
-    async def run() -> None:
-        took: list[str] = []
-        counted: Any = StepDriver(await open_driver(database), took.append)
-        store = SqlStore(counted)
-
-        def step(name: str) -> None:
-            if "summarise" not in took:
-                together.wait()
-            took.append(name)
-
-        own = compactor(store, step, PlanSettings(), delete_originals=False)
-        more = True
-        while more:
-            with suppress(ConflictError):
-                more = (await own.compact(SCOPE, SHARED)).more
-        say(f"{took.count('after the commit')} {took.count('summarise') + took.count('fold')}")
-        await store.close()
-
-    children = [fork(run) for _ in range(int(workers))]
-    say(f"ended {[wait_for(child) for child in children]}")
+    children = [fork(partial(_compact, database, together)) for _ in range(int(workers))]
+    say(f"ended {[ended(child) for child in children]}")
 
 
-def turns(database: str, seed: str, count: str) -> None:
+async def _chat(database: str, conversation_id: str, chance: random.Random, inside: bool) -> None:
+    """Take some turns, and die."""
+    more = {**BRIEF, "jobs.inside": inside, "jobs.lease_seconds": 1}
+    service = await recollect.open(settings(database, **more))
+    for turn in range(chance.randrange(1, 6)):
+        request = ChatRequest(text=f"Turn {turn} of {conversation_id}.", conversation_id=conversation_id)
+        reply = await service.chat.turn(SCOPE, request)
+        say(f"{conversation_id} {reply.user_message.id} {reply.message.id}")
+    if inside:
+        await asyncio.sleep(chance.random() * 0.03)
+    die()
+
+
+def turns(database: str, seed: str, chats: str) -> None:
     """Kill chats after a turn was acknowledged: first half of them while a worker does its job, then half at once."""
-
-    async def run() -> None:
+    for number in range(int(chats)):
         chance = random.Random(f"{seed}-{number}")
-        inside = is_inside(number, int(count))
-        service = await recollect.open(settings(database, **BRIEF, **{"jobs.inside": inside, "jobs.lease_seconds": 1}))
-        for turn in range(chance.randrange(1, 6)):
-            request = ChatRequest(text=f"Turn {turn} of chat {number}.", conversation_id=f"k{number}")
-            reply = await service.chat.turn(SCOPE, request)
-            say(f"k{number} {reply.user_message.id} {reply.message.id}")
-        if inside:
-            await asyncio.sleep(chance.random() * 0.03)
-        die()
-
-    for number in range(int(count)):
-        if (ended := forked(run)) != signal.SIGKILL:
-            say(f"ended by {ended}")
+        end = forked(partial(_chat, database, f"k{number}", chance, is_inside(number, int(chats))))
+        if end != signal.SIGKILL:
+            say(f"ended by {end}")
 
 
 async def work(database: str, originals: str) -> None:
@@ -227,9 +231,12 @@ def command(task: str, *given: object) -> list[str]:
     return [sys.executable, "-m", f"tests.support.{Path(__file__).stem}", task, *map(str, given)]
 
 
+#: The tasks that fork.
+FORKING: Mapping[str, Callable[..., None]] = {"steps": steps, "race": race, "turns": turns}
+
 if __name__ == "__main__":
     _task, *_given = sys.argv[1:]
-    if _task == "work":
-        asyncio.run(work(*_given))
+    if _task in FORKING:
+        FORKING[_task](*_given)
     else:
-        {"steps": steps, "race": race, "turns": turns}[_task](*_given)
+        asyncio.run(work(*_given))

@@ -45,6 +45,31 @@ class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
     #: Ids of summaries of this page that were damaged likewise.
     corrupt_summaries: tuple[str, ...] = ()
 
+    def in_place(self) -> tuple[Message, ...]:
+        """Return the messages with each summary among them, after the last message that it covers."""
+        return tuple(sorted((*self.messages, *map(as_message, self.summaries)), key=_place))
+
+
+def as_message(summary: Summary) -> Message:
+    """Return the summary as the message that stands for it; it shares the seq of the last message that it covers."""
+    return Message(
+        conversation_id=summary.conversation_id,
+        seq=summary.last_seq,
+        id=summary.message_id,
+        parent_id=summary.last_message_id,
+        turn_id=None,
+        role="summary",
+        name=None,
+        content=summary.content,
+        status="complete",
+        created_at=summary.created_at,
+        metadata={**summary.metadata, "summary_metadata_id": summary.id},
+    )
+
+
+def _place(message: Message) -> tuple[int, bool]:
+    return message.seq, message.role == "summary"
+
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Words to look for in the user's messages."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
+
 import msgspec
 
 from recollect.domain.conversation import Conversation
@@ -11,6 +14,8 @@ from recollect.domain.turn import Appended
 
 #: Messages that a window holds at the very most, however far summaries are behind.
 MAX_WINDOW = 500
+
+_seq = attrgetter("seq")
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +37,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     def uncovered(self) -> tuple[Message, ...]:
         """Return the messages that no summary stands for: the newest ones."""
         covered = self.summaries[-1].last_seq if self.summaries else 0
-        return tuple(message for message in self.messages if message.seq > covered)
+        return self.messages[bisect_right(self.messages, covered, key=_seq) :]
 
 
 class Backlog(msgspec.Struct, frozen=True, kw_only=True):

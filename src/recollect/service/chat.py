@@ -126,8 +126,10 @@ class Chat:
         conversation_id = request.conversation_id or self._new_id()
         said = NewMessage(id=self._new_id(), role="user", content=request.text, created_at=self._clock())
         window = await self._keeper.window(scope, conversation_id)
+        ahead: tuple[Message, ...] = ()
         if policy == "ahead":
-            window = await self._record_ahead(scope, conversation_id, said, window)
+            ahead = await self._record_ahead(scope, self._append(conversation_id, (said,), window), window)
+            window = await self._keeper.window(scope, conversation_id)
         question = await self._question(scope, request, conversation_id, window, said.id)
         reply, status = await self._reply(question)
         answer = NewMessage(
@@ -139,7 +141,10 @@ class Chat:
             metadata={"responder": self._responder.name},
         )
         if policy == "client":
-            messages = _unstored(conversation_id, window, said), _unstored(conversation_id, window, answer)
+            messages: tuple[Message, ...] = (
+                _unstored(conversation_id, window, said),
+                _unstored(conversation_id, window, answer),
+            )
         else:
             kept = _Kept(conversation_id, said.id, answer.id, reply.usage)
             append = self._append(conversation_id, (said, answer), window)
@@ -150,7 +155,9 @@ class Chat:
                 usage=reply.usage,
                 answer=None if asked is None else Answer(request=asked, status=200, body=msgspec.json.encode(kept)),
             )
-            messages = await self._record(scope, record, window)
+            appended = await self._store.record_turn(scope, record)
+            await self._keeper.added(scope, window, appended, append.jobs)
+            messages = ahead + appended.messages
         return ChatReply(
             conversation_id=conversation_id,
             user_message=messages[0],
@@ -160,21 +167,10 @@ class Chat:
             durability="client" if policy == "client" else "durable",
         )
 
-    async def _record_ahead(
-        self, scope: Scope, conversation_id: str, said: NewMessage, window: Window | None
-    ) -> Window | None:
-        appended = await self._store.append(scope, self._append(conversation_id, (said,), window))
-        await self._keeper.added(scope, window, appended)
-        return await self._keeper.window(scope, conversation_id)
-
-    async def _record(self, scope: Scope, record: TurnRecord, window: Window | None) -> tuple[Message, Message]:
-        appended = await self._store.record_turn(scope, record)
-        await self._keeper.added(scope, window, appended)
-        if len(appended.messages) > 1:
-            return appended.messages[0], appended.messages[1]
-        conversation_id = record.append.conversation_id
-        said, _ = record.append.messages
-        return await self._store.get_message(scope, conversation_id, said.id), appended.messages[0]
+    async def _record_ahead(self, scope: Scope, append: Append, window: Window | None) -> tuple[Message, ...]:
+        appended = await self._store.append(scope, append)
+        await self._keeper.added(scope, window, appended, append.jobs)
+        return appended.messages
 
     def _append(self, conversation_id: str, messages: tuple[NewMessage, ...], window: Window | None) -> Append:
         jobs = self._keeper.jobs(window, conversation_id, len(messages))

@@ -71,18 +71,16 @@ class Conversations:
     ) -> Appended:
         """Add messages at the head; those whose ids are stored are duplicates, and adding them again is safe."""
         window = await self._keeper.window(scope, conversation_id)
-        appended = await self._store.append(
-            scope,
-            Append(
-                conversation_id=conversation_id,
-                messages=tuple(messages),
-                at=self._clock(),
-                jobs=self._keeper.jobs(window, conversation_id, len(messages)),
-                create=create,
-            ),
+        append = Append(
+            conversation_id=conversation_id,
+            messages=tuple(messages),
+            at=self._clock(),
+            jobs=self._keeper.jobs(window, conversation_id, len(messages)),
+            create=create,
         )
+        appended = await self._store.append(scope, append)
         _log.info("added %d messages to %s", len(appended.messages), conversation_id)
-        await self._keeper.added(scope, window, appended)
+        await self._keeper.added(scope, window, appended, append.jobs)
         return appended
 
     async def get_messages(

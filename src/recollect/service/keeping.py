@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -29,7 +29,7 @@ TITLE = "title"
 _log = logging.getLogger(__name__)
 
 
-def no_wake() -> None:
+def no_wake(at: datetime) -> None:
     """Wake nobody: workers find their jobs by themselves."""
 
 
@@ -42,8 +42,8 @@ class KeeperOptions(msgspec.Struct, frozen=True, kw_only=True):
     titles: bool = False
     #: Whether a strategy that fails makes the call fail that added the messages.
     propagate_errors: bool = False
-    #: Tell a worker of this process that there may be work.
-    wake: Callable[[], None] = no_wake
+    #: Tell a worker of this process that there is work from this time on.
+    wake: Callable[[datetime], None] = no_wake
 
 
 class Keeper:
@@ -92,13 +92,16 @@ class Keeper:
         run_at = self._clock() + self._options.idle
         return NewJob(id=self._new_id(), kind=TIDY, key=TIDY, run_at=run_at, max_delay=self._options.idle)
 
-    async def added(self, scope: Scope, before: Window | None, appended: Appended) -> None:
-        """Tell the strategy of messages that are stored; what it fails with never loses them."""
+    async def added(
+        self, scope: Scope, before: Window | None, appended: Appended, jobs: tuple[NewJob, ...] = ()
+    ) -> None:
+        """Tell the strategy of messages that are stored with these jobs; what it fails with never loses them."""
         if not appended.messages:
             return
         after = appended.conversation
         alone = before is not None and after.revision == before.conversation.revision + 1
         await self.look_again(scope, after.id, len(appended.messages), after.message_count, queued=alone)
+        self._wake(jobs)
 
     async def look_again(
         self, scope: Scope, conversation_id: str, added: int, total: int, *, queued: bool = False
@@ -116,10 +119,16 @@ class Keeper:
             _log.warning("the strategy failed after %d messages were added to %s: %s", added, conversation_id, code)
             if self._options.propagate_errors:
                 raise StrategyError(f"the messages are stored, but the strategy failed: {code}") from exc
-        self._options.wake()
 
     async def _queue(self, scope: Scope, conversation_id: str) -> None:
         window = await self._store.get_window(scope, conversation_id)
         now = self._clock()
-        for work in self._strategy.work(window, 0):
-            await self._store.enqueue_job(scope, work.job(conversation_id, self._new_id(), now), now)
+        jobs = tuple(work.job(conversation_id, self._new_id(), now) for work in self._strategy.work(window, 0))
+        for job in jobs:
+            await self._store.enqueue_job(scope, job, now)
+        self._wake(jobs)
+
+    def _wake(self, jobs: tuple[NewJob, ...]) -> None:
+        """Tell the worker of this process when to look; one that was told nothing takes no transaction."""
+        for job in jobs:
+            self._options.wake(job.run_at)

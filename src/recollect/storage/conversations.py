@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,12 @@ from recollect.storage.rows import StoredConversation, micros, scoped
 from recollect.storage.tombstones import buried
 
 MISSING = "there is no conversation with this id"
+#: Between these times lies everything that was not damaged.
+EARLIEST = micros(datetime.min.replace(tzinfo=UTC))
+LATEST = micros(datetime.max.replace(tzinfo=UTC))
+
+#: The place of a conversation in the list: its last activity and its id.
+Place = tuple[int, str]
 
 
 def find(tx: Transaction, scope: Scope, conversation_id: str) -> StoredConversation:
@@ -139,9 +146,14 @@ def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> Conversatio
     return ConversationPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
 
 
-def _place(row: Row) -> tuple[int, str]:
+def place_of(activity: object, conversation_id: object) -> Place:
     """Return the place of a conversation in the list; one that was damaged may have lost it."""
-    return row[11] if isinstance(row[11], int) else 0, str(row[1])
+    known = activity if isinstance(activity, int) else 0
+    return min(max(known, EARLIEST), LATEST), str(conversation_id)
+
+
+def _place(row: Row) -> Place:
+    return place_of(row[11], row[1])
 
 
 def _newest(tx: Transaction, one: dict[str, Any], query: ConversationQuery) -> list[Row]:

@@ -17,7 +17,7 @@ from recollect.domain.scope import Scope
 from recollect.domain.snippet import snippet
 from recollect.domain.terms import asked_terms, terms
 from recollect.storage import rows
-from recollect.storage.conversations import lists
+from recollect.storage.conversations import Place, lists, place_of
 from recollect.storage.damage import sound
 from recollect.storage.driver import Transaction
 from recollect.storage.pages import END
@@ -26,9 +26,6 @@ from recollect.storage.rows import micros, scoped
 #: Matching messages that are looked up together, and titles that are read together.
 STEP = 5_000
 TITLES = 500
-
-#: The place of a conversation in the list: its last activity and its id.
-Place = tuple[int, str]
 
 
 def search(tx: Transaction, scope: Scope, query: ConversationSearch) -> FoundConversations:
@@ -61,12 +58,11 @@ def _by_title(
         while more and found <= query.limit:
             titles = tx.all("titled_conversations", **one, activity=place[0], after_id=place[1], limit=TITLES)
             for title, activity, i in titles:
+                place = place_of(activity, i)
                 if isinstance(title, str) and set(wanted).issubset(terms(title)):
-                    yield _place(activity, i)
+                    yield place
                     found += 1
-            before, place = place, _place(*titles[-1][1:]) if titles else start
-            # A place that was damaged may lie anywhere, also where the walk has been.
-            more = len(titles) == TITLES and place < before
+            more = len(titles) == TITLES
 
 
 def _by_message(
@@ -78,15 +74,10 @@ def _by_message(
     for at in range(0, len(matching), STEP):
         numbers = tx.ids(matching[at : at + STEP])
         for number, i, agent, archived, activity in tx.all("matching_places", **scoped(scope), ids=numbers):
-            place = _place(activity, i)
+            place = place_of(activity, i)
             if place < start and query.agent in (None, agent) and query.archived in (None, bool(archived)):
                 found.setdefault(place, []).append(number)
     return found
-
-
-def _place(activity: object, conversation_id: object) -> Place:
-    """Return the place of a conversation in the list; one that was damaged may have lost it."""
-    return activity if isinstance(activity, int) else 0, str(conversation_id)
 
 
 def _conversations(

@@ -1,0 +1,79 @@
+"""How many transactions a turn takes, counted at the driver and, on SQLite, by SQLite itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from recollect import bootstrap
+from recollect.cache.local import LocalWindows
+from recollect.cache.redis import RedisWindows
+from recollect.service.chat import ChatRequest
+from recollect.service.recollect import Recollect
+from recollect.settings import Settings
+from recollect.storage.driver import Driver
+from recollect.storage.postgres import PostgresDriver
+from recollect.storage.sqlite import SqliteDriver
+from recollect.storage.store import SqlStore
+from recollect.testing.clock import FakeClock
+from recollect.testing.samples import ALICE, message
+
+TURNS = 12
+
+
+class Counted:
+    """A driver that counts its transactions."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self.reads = 0
+        self.writes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+    async def read(self, *given: Any, **named: Any) -> Any:
+        self.reads += 1
+        return await self._driver.read(*given, **named)
+
+    async def write(self, *given: Any, **named: Any) -> Any:
+        self.writes += 1
+        return await self._driver.write(*given, **named)
+
+
+@pytest.fixture(params=["sqlite", "postgres+redis"])
+async def counted(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[tuple[Recollect, Counted]]:
+    clock = FakeClock()
+    timeout = Settings().sessions.timeout
+    driver: Driver
+    if request.param == "sqlite":
+        driver = await SqliteDriver.open(tmp_path / "memory.db")
+        windows: Any = LocalWindows(mark=driver.mark, clock=clock, max_conversations=100, idle=timeout)
+    else:
+        driver = await PostgresDriver.open(request.getfixturevalue("postgres_url"))
+        redis: str = request.getfixturevalue("redis_url")
+        windows = RedisWindows(redis, idle=timeout, new_id=bootstrap.new_id)
+    counting = Counted(driver)
+    settings = Settings.load({"memory.enabled": False}, {})
+    service = bootstrap.assemble(SqlStore(counting, windows), settings, clock)
+    await service.conversations.add_messages(ALICE, "c1", [message("m1"), message("m2")])
+    # A new file is scrubbed once, beside the first writes.
+    await driver.scrub()
+    await service.chat.turn(ALICE, ChatRequest(text="warm", conversation_id="c1"))
+    await service.chat.turn(ALICE, ChatRequest(text="warm", conversation_id="c1"))
+    counting.reads = counting.writes = 0
+    yield service, counting
+    await service.close()
+
+
+@pytest.mark.spec("S2.16")
+@pytest.mark.parametrize(("policy", "writes"), [("turn", TURNS), ("client", 0), ("ahead", 2 * TURNS)])
+async def test_a_turn_is_one_transaction_and_none_if_the_client_archives(
+    counted: tuple[Recollect, Counted], policy: Any, writes: int
+) -> None:
+    service, counting = counted
+    for number in range(TURNS):
+        await service.chat.turn(ALICE, ChatRequest(text=f"say {number}", conversation_id="c1", write_policy=policy))
+    assert (counting.writes, counting.reads) == (writes, 0)
