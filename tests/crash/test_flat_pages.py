@@ -181,6 +181,19 @@ async def test_a_page_of_a_branched_conversation_costs_in_proportion_to_the_way_
     assert costs[1] <= 5 * costs[0]
 
 
+async def test_marking_idle_conversations_costs_the_same_however_many_are_marked(tmp_path: Path) -> None:
+    path = tmp_path / "idle.db"
+    await fill_conversations(path, 3_000)
+    before = rows.micros(NOON + timedelta(days=1))
+    costs = []
+    with reading(path) as (tx, steps):
+        for _ in range(25):
+            marked, cost = steps.of(partial(conversations.mark_inactive, tx, SCOPE, before, 100))
+            assert len(marked) == 100
+            costs.append(cost)
+    assert max(costs) <= 1.2 * min(costs)
+
+
 @pytest.mark.spec("R29")
 async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
     await (await SqliteDriver.open(tmp_path / "plan.db")).close()
@@ -189,6 +202,7 @@ async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
         "newest_conversations",
         "older_conversations",
         "oldest_conversations",
+        "idle_conversations",
         "titled_conversations",
         "messages_before",
         "messages_after",

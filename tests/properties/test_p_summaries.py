@@ -209,8 +209,10 @@ async def do(rig: Rig, path: HeadPath, speaker: Speaker, operation: Operation) -
             path.added((await service.add_messages(scope, C, speaker.messages(talk))).messages)
             await rig.drain()
         case "archive":
-            await service.archive(scope, C, speaker.messages(talk))
-            path.added((await rig.all_messages(all_branches=True))[len(stored) :])
+            messages = speaker.messages(talk)
+            first = (await service.get(scope, C)).next_seq if path.known else 1
+            await service.archive(scope, C, messages)
+            path.continued(ids_of(messages), first)
         case "turn":
             reply = await rig.chat.turn(scope, ChatRequest(text="What now?", conversation_id=C))
             path.added((reply.user_message, reply.message))
@@ -220,6 +222,8 @@ async def do(rig: Rig, path: HeadPath, speaker: Speaker, operation: Operation) -
             path.head = (await service.undo(scope, C)).head_id
         case "select":
             path.head = (await service.select(scope, C, chosen)).head_id
+        case "erase" if path.head == chosen and path.messages[chosen].parent in path.deleted:
+            return
         case "erase":
             await service.erase_message(scope, C, chosen)
             path.erased(chosen)

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from recollect.domain.conversation import ConversationQuery
+from recollect.domain.conversation import ConversationQuery, ConversationSearch
 from recollect.domain.job import JobQuery
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.scope import Scope
@@ -256,6 +256,17 @@ async def test_conversations_are_created_listed_changed_and_deleted(service: Rec
         await talk.get(ALICE, other.id)
     with pytest.raises(ErasedError):
         await talk.create(ALICE, conversation_id=other.id)
+
+
+@pytest.mark.spec("S4.1")
+async def test_conversations_are_found_by_title_and_by_what_was_said(service: Recollect, clock: FakeClock) -> None:
+    talk = service.conversations
+    await talk.add_messages(ALICE, "c1", [message("m1", "My cat sleeps all day")])
+    clock.advance(seconds=1)
+    await talk.create(ALICE, conversation_id="c2", title="Cat food")
+    found = (await talk.search(ALICE, ConversationSearch(text="cat"))).items
+    assert [(one.conversation.id, one.snippet) for one in found] == [("c2", None), ("c1", "My cat sleeps all day")]
+    assert (await talk.search(BOB, ConversationSearch(text="cat"))).items == ()
 
 
 async def test_the_current_conversation_is_created_if_there_is_none(service: Recollect) -> None:

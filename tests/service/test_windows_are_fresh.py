@@ -127,7 +127,7 @@ async def children(place: tuple[str, str | None]) -> AsyncIterator[list[ChildOpe
 
 
 @pytest.mark.spec("S2.4")
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(300)
 async def test_processes_on_one_database_give_out_what_it_holds(
     place: tuple[str, str | None], children: list[ChildOperator], seed: int, count: Count
 ) -> None:

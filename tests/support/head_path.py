@@ -36,6 +36,13 @@ class HeadPath:
             self.messages[message.id] = Place(message.seq, message.parent_id)
             self.head = message.id
 
+    def continued(self, message_ids: Iterable[str], first_seq: int) -> None:
+        """Follow messages that were stored one after the other at the head."""
+        self.known = True
+        for seq, message_id in enumerate(message_ids, first_seq):
+            self.messages[message_id] = Place(seq, self.head)
+            self.head = message_id
+
     def erased(self, message_id: str) -> None:
         """Follow an erasure: what answered the message answers its parent now."""
         gone = self.messages.pop(message_id)

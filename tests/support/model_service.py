@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from recollect.bootstrap import assemble, open_store
-from recollect.domain.job import Job, JobQuery
+from recollect.domain.job import ClaimedJob, ClaimRequest, Job, JobQuery
 from recollect.domain.message import Message
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.history.model_generator import summary_prompt
+from recollect.ports.store import Store
 from recollect.service.recollect import Recollect
 from recollect.settings import Settings
 from recollect.testing.clock import FakeClock
@@ -36,12 +38,39 @@ GOOD = ScriptedReply(text=(SUMMARY,))
 ASKING = ("summarise", "title")
 
 
+class WatchedStore:
+    """A store that knows when a worker looked for jobs, and whether it took all that were due."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._looking = 0
+        self._looked_at: datetime | None = None
+        self._took_all = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def claim_jobs(self, request: ClaimRequest) -> tuple[ClaimedJob, ...]:
+        """Note the look."""
+        self._looking += 1
+        taken = await self._store.claim_jobs(request)
+        self._looking -= 1
+        self._looked_at = request.now
+        self._took_all = len(taken) < request.limit
+        return taken
+
+    def has_given_all(self, at: datetime) -> bool:
+        """Tell whether a worker has what was due at this time."""
+        return self._took_all and not self._looking and self._looked_at is not None and self._looked_at >= at
+
+
 class Played(msgspec.Struct, frozen=True, kw_only=True):
     """A service, the server that plays its model, and their clock."""
 
     service: Recollect
     server: ScriptedModelServer
     clock: FakeClock
+    watched: WatchedStore
 
     def answer(self, reply: ScriptedReply) -> None:
         """Answer everything in the same way from now on."""
@@ -67,7 +96,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
         """Wait until each job was tried, and return them."""
         while True:
             jobs = await self.jobs()
-            if all(job.state in {"done", "dead"} or (job.state == "queued" and job.error) for job in jobs):
+            tried = all(job.state in {"done", "dead"} or (job.state == "queued" and job.error) for job in jobs)
+            if tried and not self.service.worker.state.running:
                 return jobs
             await asyncio.sleep(0.005)
 
@@ -80,15 +110,13 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
             await self.pass_time(seconds=10)
 
     async def pass_time(self, **by: float) -> None:
-        """Let time pass, and have the worker look for what is due then."""
-        # While a job runs its lease must not run out, for it does so in no time.
-        while True:
-            if not self.service.worker.state.running:
-                break
-            await asyncio.sleep(0.001)
+        """Let time pass, and wait until the worker has tried all that is due then."""
         self.clock.advance(**by)
         self.service.worker.wake()
-        await asyncio.sleep(0.002)
+        while True:
+            if self.watched.has_given_all(self.clock()) and not self.service.worker.state.running:
+                return
+            await asyncio.sleep(0.001)
 
     async def told(self, conversation_id: str = "c1", scope: Scope = ALICE) -> list[str]:
         """List the ids of all messages as a prompt tells them: under a summary, then verbatim."""
@@ -115,6 +143,7 @@ async def play(file: Path, more: Mapping[str, Any], kind: WireProtocol = "openai
             environ={},
         )
         clock = FakeClock()
-        async with assemble(await open_store(settings), settings, clock) as service:
-            yield Played(service=service, server=server, clock=clock)
+        watched = WatchedStore(await open_store(settings))
+        async with assemble(cast("Store", watched), settings, clock) as service:
+            yield Played(service=service, server=server, clock=clock, watched=watched)
     assert server.errors == []

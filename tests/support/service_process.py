@@ -6,7 +6,9 @@ Run as `python -m tests.support.service_process DATABASE REDIS FENCE`, the fence
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
+import traceback
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -63,9 +65,10 @@ class Operator:
         """Go back to before the newest user message."""
         return {"revision": (await self._service.conversations.undo(SCOPE, conversation)).revision}
 
-    async def do_turn(self, conversation: str, text: str) -> Reply:
+    async def do_turn(self, conversation: str, text: str, key: str | None = None) -> Reply:
         """Chat."""
-        reply = await self._service.chat.turn(SCOPE, ChatRequest(text=text, conversation_id=conversation))
+        request = ChatRequest(text=text, conversation_id=conversation, key=key)
+        reply = await self._service.chat.turn(SCOPE, request)
         return {"message": reply.message.id}
 
     async def do_summarise(self, conversation: str, size: int) -> Reply:
@@ -79,6 +82,7 @@ class Operator:
             content=f"{len(ids)} messages",
             at=system_clock(),
             message_ids=ids,
+            generator="test",
         )
         return {"summary": (await self._service.store.put_summary(SCOPE, new)).id}
 
@@ -185,7 +189,11 @@ async def main(database: str, redis: str, fence_ms: int) -> None:
         operator = Operator(parts.service, parts.windows)
 
         async def answer(number: int, command: Reply) -> None:
-            reply = await operator.ask(**command)
+            try:
+                reply = await operator.ask(**command)
+            except BaseException:  # whoever waits for an answer must see the end of the process
+                traceback.print_exc()
+                os._exit(1)
             print(msgspec.json.encode([number, reply]).decode(), flush=True)
 
         while line := await asyncio.to_thread(sys.stdin.readline):

@@ -30,7 +30,7 @@ from recollect.ports.responder import Question, Reply, Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
 from recollect.ports.summary_generator import SummaryGenerator
-from recollect.ports.windows import Load
+from recollect.ports.windows import Load, WindowCache
 from recollect.service.chat import Chat, ChatOptions
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.service.conversations import Conversations
@@ -103,8 +103,9 @@ class Rig:
         *,
         generators: tuple[SummaryGenerator, ...] = (),
         responder: Responder | None = None,
-        strategy: Strategy | None = None,
-        around: Callable[[Store], Store] = lambda store: store,
+        change_strategy: Callable[[Strategy], Strategy] = lambda strategy: strategy,
+        change_store: Callable[[Store], Store] = lambda store: store,
+        cache: WindowCache | None = None,
     ) -> None:
         self.scope = scope
         self.options = options
@@ -113,7 +114,7 @@ class Rig:
         self.cache = WatchedWindows(
             mark=driver.mark, clock=self.clock, max_conversations=options.max_cached, idle=options.timeout
         )
-        self.store = around(SqlStore(driver, self.cache, window_size=options.window_size))
+        self.store = change_store(SqlStore(driver, cache or self.cache, window_size=options.window_size))
         first, *rest = generators or (ExtractiveGenerator(),)
         self.compactor = Compactor(
             self.store,
@@ -122,7 +123,7 @@ class Rig:
             clock=self.clock,
             new_id=new_id,
         )
-        self.keeper = self._keeper(strategy)
+        self.keeper = self._keeper(change_strategy)
         self.conversations = Conversations(self.store, self.keeper, clock=self.clock, new_id=new_id)
         self.lifecycle = Lifecycle(
             self.store,
@@ -135,7 +136,7 @@ class Rig:
         )
         self._workers = numbers()
 
-    def _keeper(self, strategy: Strategy | None) -> Keeper:
+    def _keeper(self, change_strategy: Callable[[Strategy], Strategy]) -> Keeper:
         parts = StrategyParts(
             store=self.store,
             compaction=self.compactor,
@@ -145,8 +146,8 @@ class Rig:
             window_size=self.options.window_size,
         )
         options = KeeperOptions(idle=self.options.timeout, propagate_errors=self.options.history.propagate_errors)
-        chosen = strategy or open_strategy(parts)
-        return Keeper(self.store, chosen, clock=self.clock, new_id=new_id, options=options)
+        strategy = change_strategy(open_strategy(parts))
+        return Keeper(self.store, strategy, clock=self.clock, new_id=new_id, options=options)
 
     async def drain(self) -> list[str]:
         """Do the jobs that are due, as a worker does, until there are none; return what became of each."""

@@ -5,10 +5,11 @@ Whatever fails beside the store, the user's message is kept.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -31,6 +32,7 @@ Durability = Literal["durable", "client"]
 #: What a client may hold back until it archives.
 MAX_UNSAVED = 1_000
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -112,13 +114,26 @@ class Chat:
         if request.key is None:
             return await self._turn(scope, request, None)
         asked = RequestKey(key=request.key, digest=_digest(request))
-        known = await self._store.begin_request(scope, RequestStart(request=asked, at=self._clock()))
+        known = await self._begin(scope, asked)
         if known is not None:
             return await self._first_reply(scope, known)
         try:
-            return await self._turn(scope, request, asked)
+            reply = await self._turn(scope, request, asked)
         except BaseException:  # whatever stopped it, the same request may be tried again
             await self._store.abandon_request(scope, asked)
+            raise
+        if reply.durability == "client":
+            # Nothing is stored, so a retry has nothing to find and may simply ask again.
+            await self._store.abandon_request(scope, asked)
+        return reply
+
+    async def _begin(self, scope: Scope, asked: RequestKey) -> Answer | None:
+        begin = asyncio.create_task(self._store.begin_request(scope, RequestStart(request=asked, at=self._clock())))
+        try:
+            return await _to_its_end(begin)
+        except asyncio.CancelledError:
+            if begin.done() and not begin.cancelled() and begin.exception() is None and begin.result() is None:
+                await self._store.abandon_request(scope, asked)
             raise
 
     async def _turn(self, scope: Scope, request: ChatRequest, asked: RequestKey | None) -> ChatReply:
@@ -155,7 +170,7 @@ class Chat:
                 usage=reply.usage,
                 answer=None if asked is None else Answer(request=asked, status=200, body=msgspec.json.encode(kept)),
             )
-            appended = await self._store.record_turn(scope, record)
+            appended = await _to_its_end(asyncio.create_task(self._store.record_turn(scope, record)))
             await self._keeper.added(scope, window, appended, append.jobs)
             messages = ahead + appended.messages
         return ChatReply(
@@ -214,6 +229,15 @@ class Chat:
             recalled=(),
             usage=kept.usage,
         )
+
+
+async def _to_its_end(write: asyncio.Task[T]) -> T:
+    """Wait for a write also when cancelled: until it ends nobody knows whether its key may be used again."""
+    try:
+        return await asyncio.shield(write)
+    except asyncio.CancelledError:
+        await asyncio.wait({write})
+        raise
 
 
 def _unstored(conversation_id: str, window: Window | None, message: NewMessage) -> Message:

@@ -16,6 +16,8 @@ from recollect.domain.conversation import (
     ConversationChanges,
     ConversationPage,
     ConversationQuery,
+    ConversationSearch,
+    FoundConversations,
     NewConversation,
 )
 from recollect.domain.erasure import Erasure, Receipt
@@ -168,6 +170,10 @@ class Conversations:
     async def list(self, scope: Scope, query: ConversationQuery | None = None) -> ConversationPage:
         """List conversations, newest activity first."""
         return await self._store.list_conversations(scope, query or ConversationQuery())
+
+    async def search(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
+        """Find conversations by the words of their titles and messages, newest activity first."""
+        return await self._store.search_conversations(scope, query)
 
     async def update(self, scope: Scope, conversation_id: str, **changes: Unpack[ConversationFields]) -> Conversation:
         """Change what a person may change; a title set here is never overwritten by an automatic one."""

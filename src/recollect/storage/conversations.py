@@ -99,9 +99,11 @@ def current(tx: Transaction, scope: Scope, new: NewConversation) -> Conversation
     """Return the newest conversation of the agent that is not archived, or create this one."""
     add_agent(tx, scope, new.agent, micros(new.at))
     tx.one("lock_agent", **scoped(scope), agent=new.agent)
-    row = tx.one("newest_conversations", **scoped(scope), agent=new.agent, archived=False, limit=1)
-    if row is not None:
-        return rows.conversation_from(scope, row).value
+    newest: list[Row] = []
+    for one in _by_activity(lists(tx, scope, new.agent, archived=False)):
+        newest += tx.all("newest_conversations", **one, limit=1)
+    if newest:
+        return rows.conversation_from(scope, max(newest, key=_place)).value
     return create(tx, scope, new).value
 
 
@@ -129,10 +131,15 @@ def lists(
     return [{**scoped(scope), "agent": name, "archived": state} for name in agents for state in states]
 
 
+def _by_activity(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Part each list into active and inactive conversations, each of which is in order of activity."""
+    return [{**one, "active": active} for one in found for active in (True, False)]
+
+
 def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> ConversationPage:
     """List conversations, newest activity first: the newest of each agent and state, merged."""
     found: list[Row] = []
-    for one in lists(tx, scope, query.agent, query.archived):
+    for one in _by_activity(lists(tx, scope, query.agent, query.archived)):
         found += _newest(tx, one, query)
     found.sort(key=_place, reverse=True)
     shown, more = found[: query.limit], len(found) > query.limit
@@ -167,7 +174,7 @@ def _newest(tx: Transaction, one: dict[str, Any], query: ConversationQuery) -> l
 def idle(tx: Transaction, scope: Scope, before: int, limit: int) -> Sound[Conversation]:
     """List the conversations that have been idle since this time, longest first: the oldest of each list, merged."""
     found: list[Row] = []
-    for one in lists(tx, scope):
+    for one in _by_activity(lists(tx, scope)):
         found += tx.all("oldest_conversations", **one, before=before, limit=limit)
     found.sort(key=_place)
     return sound(lambda row: rows.conversation_from(scope, row).value, found[:limit])

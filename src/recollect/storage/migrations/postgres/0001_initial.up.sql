@@ -53,7 +53,7 @@ CREATE TABLE conversations (
     FOREIGN KEY (tenant_id, user_id, agent) REFERENCES agents
 );
 CREATE INDEX conversations_activity
-    ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id);
+    ON conversations (tenant_id, user_id, agent, is_archived, is_active, last_activity_at, id);
 -- Only these titles are searched: an automatic one is taken from a message, and messages have their own index.
 CREATE INDEX conversations_titled
     ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id) WHERE title_source = 'user';

@@ -64,17 +64,18 @@ UPDATE conversations SET
 WHERE tenant_id = :tenant AND user_id = :user AND number = :number;
 
 -- name: newest_conversations
--- The newest conversations of one agent.
+-- The newest conversations of one agent, active or not.
 SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
+    AND is_active = :active
 ORDER BY last_activity_at DESC, id DESC
 LIMIT :limit;
 
 -- name: older_conversations
--- The conversations of one agent after a position.
+-- The conversations of one agent, active or not, after a position.
 SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
-    AND (last_activity_at, id) < (:activity, :after_id)
+    AND is_active = :active AND (last_activity_at, id) < (:activity, :after_id)
 ORDER BY last_activity_at DESC, id DESC
 LIMIT :limit;
 
@@ -90,7 +91,7 @@ LIMIT :limit;
 -- The conversations of one agent whose last activity is at or before a time, longest idle first.
 SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
-    AND last_activity_at <= :before
+    AND is_active = :active AND last_activity_at <= :before
 ORDER BY last_activity_at, id
 LIMIT :limit;
 
@@ -98,7 +99,7 @@ LIMIT :limit;
 -- Active conversations of one agent whose last activity is at or before a time, longest idle first, held.
 SELECT {conversation_columns} FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
-    AND last_activity_at <= :before AND is_active = :active
+    AND is_active = :active AND last_activity_at <= :before
 ORDER BY last_activity_at, id
 LIMIT :limit {for_update};
 
