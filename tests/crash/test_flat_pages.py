@@ -181,6 +181,7 @@ async def test_a_page_of_a_branched_conversation_costs_in_proportion_to_the_way_
     assert costs[1] <= 5 * costs[0]
 
 
+@pytest.mark.spec("S3.8")
 async def test_marking_idle_conversations_costs_the_same_however_many_are_marked(tmp_path: Path) -> None:
     path = tmp_path / "idle.db"
     await fill_conversations(path, 3_000)

@@ -137,9 +137,10 @@ async def jobs_of(store: Store) -> list[Job]:
     return [job for job in found if job.kind.startswith(SUMMARISE)]
 
 
-async def all_done(store: Store) -> list[Job]:
-    """Wait until nothing is left to summarise, and return all jobs."""
+async def all_done(store: Store, *workers: subprocess.Popen[str]) -> list[Job]:
+    """Wait until nothing is left to summarise, and return all jobs; these processes must live that long."""
     while True:
+        assert [worker.poll() for worker in workers] == [None] * len(workers)
         found = await jobs_of(store)
         if not any(job.state in {"queued", "running"} for job in found):
             return found
@@ -248,7 +249,7 @@ async def test_workers_killed_at_any_moment_cover_each_message_once(
     finally:
         enough.set()
         await talking
-    done = await all_done(store)
+    done = await all_done(store, *workers)
     assert {(job.state, job.error) for job in done} == {("done", None)}
     for worker in workers:
         worker.send_signal(signal.SIGTERM)
@@ -282,7 +283,7 @@ async def test_every_summary_due_is_written_once_although_chats_were_killed_afte
     history = "".join(f"{name.removeprefix('history.')} = {value}\n" for name, value in BRIEF.items())
     config.write_text(f"[jobs]\npoll_seconds = 0.05\n[model]\nkind = 'none'\n[history]\n{history}")
     heir = spawn(*_recollect("worker", "--database", database, "--config", str(config)))
-    done = await all_done(store)
+    done = await all_done(store, heir)
     assert {(job.state, job.error) for job in done} == {("done", None)}
     heir.send_signal(signal.SIGTERM)
     await asyncio.to_thread(heir.communicate, timeout=30)

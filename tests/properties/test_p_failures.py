@@ -26,7 +26,7 @@ from recollect.service.chat import ChatRequest
 from recollect.settings import HistorySettings
 from recollect.testing.samples import ids_of
 from tests.support.compaction import Generator
-from tests.support.drawn_messages import Said, Speaker, bad_generators, histories, talks, texts
+from tests.support.drawn_messages import Speaker, bad_generators, histories, talks, texts
 from tests.support.faulty_parts import FaultyResponder, FaultyStrategy, failing_store, warnings_logged
 from tests.support.service_rig import C, Options, Place, Rig
 
@@ -64,7 +64,9 @@ def test_p06_a_failed_summary_leaves_every_message_and_is_written_later(place: P
             assert await rig.store.active_summaries(rig.scope, C) == ()
             await check_told(rig, given)
         waiting = [job for job in await rig.jobs() if job.state != "done"]
-        assert [(job.kind, job.state) for job in waiting] == [("summarise", "queued")] * (len(given) > history.threshold)
+        assert [(job.kind, job.state) for job in waiting] == [("summarise", "queued")] * (
+            len(given) > history.threshold
+        )
         heal(generator)
         rig.clock.advance(hours=1)
         await rig.drain()
@@ -95,7 +97,6 @@ def test_p17_a_summary_that_fails_at_once_stops_nothing(place: Place) -> None:
             context = await rig.conversations.get_context(rig.scope, C)
             assert falls_back or not context.summaries
             assert not falls_back or {one.generator for one in context.summaries} <= {"extractive"}
-        msgspec.structs.force_setattr(rig.options.history, "propagate_errors", False)
         try:
             reply = await rig.chat.turn(rig.scope, ChatRequest(text="And now?", conversation_id=C))
             given += [reply.user_message.id, reply.message.id]
@@ -119,7 +120,7 @@ ERRORS: tuple[Exception, ...] = (
     TimeoutError(),
 )
 errors = st.sampled_from(ERRORS)
-storage_errors = st.sampled_from([one for one in ERRORS if isinstance(one, StorageError)])
+storage_errors: st.SearchStrategy[Exception] = st.sampled_from([one for one in ERRORS if isinstance(one, StorageError)])
 
 
 @pytest.mark.spec("P18")
@@ -145,7 +146,7 @@ def test_p18_an_operation_that_fails_is_logged_and_the_next_one_is_done(place: P
                 outcomes = await rig.drain()
             assert reply.message.status == "complete"
             given += [reply.user_message.id, reply.message.id]
-            assert not [line for line in logged if SECRET in line or text in line]
+            assert not [line for line in logged if SECRET in line or (len(text) > 9 and text in line)]
             failed = "failed" in outcomes or what in ("hook", "search_messages") or (what == "shown" and len(given) > 2)
             assert bool(logged) >= failed
             strategy.clear()
@@ -157,7 +158,7 @@ def test_p18_an_operation_that_fails_is_logged_and_the_next_one_is_done(place: P
         await check_told(rig, given)
 
     kinds = st.sampled_from(("work", "hook", "shown", "search_messages", "job", "nothing"))
-    place.check(example, st.lists(st.tuples(kinds, errors, storage_errors, texts), min_size=1, max_size=4))
+    place.check(example, st.lists(st.tuples(kinds, errors, storage_errors, texts), min_size=1, max_size=3))
 
 
 async def check_stored(rig: Rig, given: list[str]) -> None:
@@ -167,17 +168,19 @@ async def check_stored(rig: Rig, given: list[str]) -> None:
 #: What may come instead of a reply.
 BAD_REPLIES: tuple[Any, ...] = (
     *(ProviderUnavailableError("down"), CircuitOpenError("open"), ProviderOutputError("no text")),
-    *(ZeroDivisionError("a bug"), TimeoutError(), "", "  \n", "\0", "a\0b", "\udc80", "x" * 1_000_001, None),
+    *(ZeroDivisionError("a bug"), TimeoutError(), "", "  \n", "\0", "a\0b", "\udc80", "x" * 1_000_001, None, 7),
 )
 
 
 @pytest.mark.spec("P21")
 def test_p21_with_everything_failing_chat_still_answers_and_stores(place: Place) -> None:
-    async def example(drawn: tuple[Any, list[tuple[str, str]], set[str], list[Exception], Any, HistorySettings]) -> None:
+    async def example(
+        drawn: tuple[Any, list[tuple[str, str]], set[str], list[Exception], Any, HistorySettings],
+    ) -> None:
         answer, turns, parts, some, generator, history = drawn
         dead = RedisWindows("redis://127.0.0.1:1/0", idle=timedelta(hours=1), new_id=new_id)
         failing = dict(zip(("work", "hook", "shown"), some, strict=True)) if "strategy" in parts else {}
-        store = {"search_messages": StorageUnavailableError("away")} if "recall" in parts else {}
+        store: dict[str, Exception] = {"search_messages": StorageUnavailableError("away")} if "recall" in parts else {}
         rig = place.rig(
             Options(history=history),
             generators=(generator,) if "generator" in parts else (),

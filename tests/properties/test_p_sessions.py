@@ -20,7 +20,7 @@ from tests.support.service_rig import C, Options, Place, Rig
 pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 
 OTHER = "other"
-pieces = st.lists(talks(most=9), min_size=1, max_size=3)
+pieces = st.lists(talks(most=14), min_size=1, max_size=2)
 
 
 async def fill(rig: Rig, talked: list[Any], prefix: str = "m", *, branch: bool = False) -> None:
@@ -39,7 +39,7 @@ def countable(conversation: Conversation) -> dict[str, Any]:
     return {name: value for name, value in msgspec.structs.asdict(conversation).items() if name not in gone}
 
 
-@pytest.mark.spec("P8")
+@pytest.mark.spec("P8", "S3.2")
 def test_p08_clearing_removes_messages_summaries_jobs_and_counters(place: Place) -> None:
     async def example(drawn: tuple[Any, bool, list[Any], bool, int]) -> None:
         history, deletes, talked, branch, rest = drawn

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from recollect.domain.message import Message, NewMessage
-from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
 from recollect.service.chat import ChatRequest
-from recollect.storage.store import SqlStore
 from recollect.testing.samples import ids_of
 from tests.support.drawn_messages import Speaker, client_ids, histories, json_values, talks, texts, times
 from tests.support.service_rig import C, Echo, Options, Place, Rig
@@ -147,7 +145,7 @@ async def check_context(rig: Rig) -> None:
     context = await rig.conversations.get_context(rig.scope, C)
     assert isinstance(context.summaries, tuple)
     assert isinstance(context.recent, tuple)
-    assert all(isinstance(one, Summary) and one.content for one in context.summaries)
+    assert all(type(one) is Summary and one.content for one in context.summaries)
     assert all(isinstance(one, Message) for one in context.recent)
     assert context.total == len(await rig.all_messages(all_branches=True))
     places = [one.last_seq for one in context.summaries] + [one.seq for one in context.recent]
@@ -162,19 +160,19 @@ def test_p15_a_new_session_gets_an_id_that_no_other_has(place: Place) -> None:
         rig = place.rig()
         for conversation_id in own:
             await rig.conversations.create(rig.scope, conversation_id=conversation_id)
-        made = await asyncio.gather(
+        made: list[Any] = await asyncio.gather(
             *(rig.conversations.create(rig.scope) for _ in range(created)),
             *(rig.chat.turn(rig.scope, ChatRequest(text=text)) for _ in range(turns)),
         )
         new = [one.id if hasattr(one, "id") else one.conversation_id for one in made]
         assert len({*new, *own}) == len(new) + len(own)
-        assert not {*new} & EVER
-        EVER.update(new)
+        assert not {*new} & ever
+        ever.update(new)
         for conversation_id in new:
             count = (await rig.conversations.get(rig.scope, conversation_id)).message_count
             assert count == (2 if conversation_id in new[created:] else 0)
 
-    EVER: set[str] = set()
+    ever: set[str] = set()
     place.check(example, st.tuples(st.sets(client_ids, max_size=3), st.integers(1, 4), st.integers(0, 3), texts))
 
 
@@ -190,7 +188,12 @@ def test_p16_the_session_id_stays_the_same_throughout(place: Place) -> None:
         assert conversation_id in (None, here)
         expected = ["hello"]
         for policy, text in turns:
-            request: Any = {"text": text, "conversation_id": here, "write_policy": policy, "key": f"key-{len(expected)}"}
+            request: Any = {
+                "text": text,
+                "conversation_id": here,
+                "write_policy": policy,
+                "key": f"key-{len(expected)}",
+            }
             reply = await rig.chat.turn(rig.scope, ChatRequest(**request))
             assert {reply.conversation_id, reply.user_message.conversation_id, reply.message.conversation_id} == {here}
             again = await rig.chat.turn(rig.scope, ChatRequest(**request))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ class Storm:
             asked.result()
             self.answered += 1
 
-    def _drawn(self) -> Callable[[Scope, str, str], Awaitable[None]]:
+    def _drawn(self) -> Callable[[Scope, str, str], Coroutine[Any, Any, None]]:
         return self._chance.choice((self.chat, self.chat, self.chat, self.add, self.context, self.search))
 
     async def chat(self, user: Scope, conversation_id: str, token: str) -> None:
@@ -79,7 +80,8 @@ class Storm:
     async def add(self, user: Scope, conversation_id: str, token: str) -> None:
         """Add two messages."""
         new = [
-            NewMessage(id=new_id(), role=role, content=token, created_at=system_clock()) for role in ("user", "assistant")
+            NewMessage(id=new_id(), role=role, content=token, created_at=system_clock())
+            for role in ("user", "assistant")
         ]
         appended = await self._service.conversations.add_messages(user, conversation_id, new)
         assert [message.content for message in appended.messages] == [token, token]
@@ -137,7 +139,7 @@ async def nothing_is_taken(parts: Parts, settings: Settings) -> None:
     """Wait until every pool has its connections back; a transaction that only read ends after its answer."""
     if isinstance(parts.driver, PostgresDriver):
         async with asyncio.timeout(30):
-            while is_taken(parts.driver._pool.get_stats()):
+            while is_taken(parts.driver._pool.get_stats()):  # noqa: ASYNC110  # nothing tells when
                 await asyncio.sleep(0.01)
     if settings.redis_url is not None:
         assert parts.redis.link.commands == frozenset()

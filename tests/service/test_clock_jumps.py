@@ -10,17 +10,17 @@ from random import Random
 
 import pytest
 
-from recollect.domain.job import Job, JobQuery
+from recollect.bootstrap import new_id, new_worker
+from recollect.domain.conversation import ConversationQuery
+from recollect.domain.job import ClaimRequest, Job, JobQuery, NewJob
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.service.chat import ChatRequest
-from recollect.service.job_attempts import AttemptLimits
-from recollect.service.patience import Pace
 from recollect.service.recollect import Recollect
-from recollect.service.worker import Worker, WorkerOptions
 from recollect.testing.clock import FakeClock
 from recollect.testing.samples import message
 from tests.support.services import opened, settings_of
+from tests.support.worker_process import EFFECTS, handlers
 
 ALICE = Scope("tenant", "alice")
 BACK = timedelta(hours=-2)
@@ -47,12 +47,24 @@ def clock() -> JumpingClock:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def service(request: pytest.FixtureRequest, tmp_path: Path, clock: JumpingClock) -> AsyncIterator[Recollect]:
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the address of a database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store.db'}"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+async def service(database: str, clock: JumpingClock) -> AsyncIterator[Recollect]:
     """Open a service that erases conversations after thirty days."""
-    sqlite = f"sqlite:///{tmp_path / 'store.db'}"
-    database = sqlite if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-    settings = settings_of(database, archive_retention_days=RETENTION.days)
-    async with opened(settings, clock=clock) as parts:
+    async with opened(settings_of(database, archive_retention_days=RETENTION.days), clock=clock) as parts:
+        yield parts.service
+
+
+@pytest.fixture
+async def keeping(database: str, clock: JumpingClock) -> AsyncIterator[Recollect]:
+    """Open a service that keeps conversations for ever."""
+    async with opened(settings_of(database), clock=clock) as parts:
         yield parts.service
 
 
@@ -64,13 +76,13 @@ async def jobs_of(service: Recollect, kind: str) -> list[Job]:
     return [job for job in await service.store.list_jobs(ALICE, JobQuery(limit=500)) if job.kind == kind]
 
 
-async def queued(service: Recollect, kind: str) -> Job:
-    (job,) = [job for job in await jobs_of(service, kind) if job.state == "queued"]
-    return job
+async def queued(service: Recollect, kind: str) -> list[Job]:
+    return [job for job in await jobs_of(service, kind) if job.state == "queued"]
 
 
 async def names(service: Recollect) -> set[str]:
-    return {one.id for one in (await service.conversations.list(ALICE)).items}
+    page = await service.conversations.list(ALICE, ConversationQuery(limit=500))
+    return {one.id for one in page.items}
 
 
 @pytest.mark.spec("R19")
@@ -87,7 +99,9 @@ async def test_order_is_kept_whatever_the_clock_says(
         if chance.random() < 0.5:
             await say(service, "c", texts[-1])
         else:
-            await service.conversations.add_messages(ALICE, "c", [message(f"m-{number}", texts[-1], created_at=clock())])
+            await service.conversations.add_messages(
+                ALICE, "c", [message(f"m-{number}", texts[-1], created_at=clock())]
+            )
         after = await service.conversations.get(ALICE, "c")
         assert after.last_activity_at >= newest
         newest = after.last_activity_at
@@ -118,41 +132,113 @@ async def test_marking_idle_conversations_by_a_wrong_clock_deletes_nothing(
     assert await service.lifecycle.cleanup_inactive(ALICE) == ()
 
 
-async def look(service: Recollect, job: Job) -> Job:
-    """Look after the user's conversations, and return the job that looks again."""
-    await service.lifecycle.tidy_job(ALICE, job)
-    await service.store.claim_jobs  # noqa: B018
-    return next(one for one in await jobs_of(service, "tidy") if one.id != job.id)
+async def tidied(service: Recollect, clock: JumpingClock) -> int:
+    """Do the looks that are due, as a worker does, and return how many there were."""
+    for done in range(10):
+        request = ClaimRequest(worker=new_id(), now=clock(), lease=timedelta(minutes=1), kinds=("tidy",))
+        taken = await service.store.claim_jobs(request)
+        for held in taken:
+            await service.lifecycle.tidy_job(held.scope, held.job)
+            await service.store.complete_job(held.scope, held.claim, clock())
+        if not taken:
+            return done
+    raise AssertionError("a look is due again and again")
 
 
 @pytest.mark.spec("R19")
-@pytest.mark.parametrize("error", [BACK, AHEAD])
+@pytest.mark.parametrize("wrong", [BACK, AHEAD])
+@pytest.mark.parametrize("looks", ["wrong, right", "right, wrong", "right, wrong, right"])
 async def test_a_wrong_clock_at_one_look_erases_nothing(
-    error: timedelta, service: Recollect, clock: JumpingClock
+    wrong: timedelta, looks: str, service: Recollect, clock: JumpingClock
 ) -> None:
-    worker = hired(service, clock)
     await say(service, "young", "hello")
-    for wrong in (RIGHT, error, RIGHT, RIGHT, error, RIGHT):
-        clock.error = RIGHT
-        clock.truth.advance(days=2)
+    for one in looks.split(", "):
         await say(service, "young", "still here")
-        clock.error = wrong
-        await worked(worker)
+        job = (await queued(service, "tidy"))[0]
+        clock.error = RIGHT if one == "right" else wrong
+        await service.lifecycle.tidy_job(ALICE, job)
+        clock.error = RIGHT
+        clock.truth.advance(hours=1)
         assert await names(service) == {"young"}
-    assert (await service.conversations.get(ALICE, "young")).message_count == 14
+    assert (await service.conversations.get(ALICE, "young")).message_count > 2
 
 
-def hired(service: Recollect, clock: JumpingClock, **lease: float) -> Worker:
-    """Return a worker that looks after users and nothing else."""
-    limits = AttemptLimits(lease=timedelta(**lease or {"seconds": 60}))
-    return Worker(
-        service.store,
-        {"tidy": service.lifecycle.tidy_job},
-        options=WorkerOptions(name="w", limits=limits),
-        pace=Pace(clock),
+@pytest.mark.spec("R19")
+async def test_what_is_old_by_the_right_clock_is_erased_and_what_is_young_is_kept(
+    service: Recollect, clock: JumpingClock
+) -> None:
+    await say(service, "old", "hello")
+    clock.truth.advance(days=RETENTION.days)
+    assert await tidied(service, clock) == 1
+    await say(service, "old-but-used", "hello")
+    clock.error = BACK
+    await say(service, "young", "hello")
+    clock.error = RIGHT
+    for _ in range(4):
+        clock.truth.advance(hours=25)
+        await tidied(service, clock)
+    assert await names(service) == {"old-but-used", "young"}
+
+
+@pytest.mark.spec("R19")
+async def test_looks_neither_end_nor_repeat_without_end_whatever_the_clock_says(
+    keeping: Recollect, clock: JumpingClock, seed: int, count: Callable[[int, int], int]
+) -> None:
+    chance = Random(seed)
+    used = {"c-0", "c-1", "c-2"}
+    for number in range(count(20, 200)):
+        clock.truth.advance(hours=chance.randrange(1, 30))
+        clock.error = chance.choice((RIGHT, BACK, AHEAD))
+        await tidied(keeping, clock)
+        clock.error = RIGHT
+        await tidied(keeping, clock)
+        await say(keeping, f"c-{number % 3}", "hello again")
+        # A new conversation by the right clock is enough to be looked after soon, whatever a wrong one put off.
+        used.add(f"d-{number}")
+        await say(keeping, f"d-{number}", "hello")
+        (job,) = await queued(keeping, "tidy")
+        assert job.run_at <= clock() + timedelta(hours=24)
+    assert await names(keeping) == used
+
+
+async def test_a_conversation_is_summarised_though_its_job_was_queued_by_a_clock_that_ran_ahead(
+    service: Recollect, clock: JumpingClock
+) -> None:
+    clock.error = AHEAD
+    for number in range(8):
+        await say(service, "c", f"We met in Lviv {number} times.")
+    clock.error = RIGHT
+    await say(service, "c", "When was that?")
+    (job,) = await queued(service, "summarise")
+    assert job.run_at <= clock() + timedelta(minutes=5)
+
+
+@pytest.mark.spec("R19")
+async def test_a_worker_does_every_job_once_whatever_the_clock_says(
+    service: Recollect, clock: JumpingClock, seed: int
+) -> None:
+    chance = Random(seed)
+    begun: list[str] = []
+    worker = new_worker(
+        service.store, handlers(service.store, begun.append), settings_of("sqlite:///-", jobs_poll_seconds=0.01), clock
     )
-
-
-async def worked(worker: Worker) -> None:
-    """Let the worker do what is due."""
-    raise NotImplementedError
+    worker.start()
+    names = [f"job-{number}" for number in range(40)]
+    for number, name in enumerate(names):
+        clock.error = chance.choice((RIGHT, BACK, AHEAD)) if number % 4 else RIGHT
+        new = NewJob(id=name, kind="append", run_at=clock.truth() + BACK, max_attempts=1_000)
+        await service.store.enqueue_job(ALICE, new, clock())
+        worker.wake()
+        await asyncio.sleep(chance.random() * 0.02)
+    clock.error = AHEAD
+    async with asyncio.timeout(30):
+        # A clock that runs ahead makes a worker forget what is done.
+        while left := {job.state for job in await jobs_of(service, "append")} - {"done"}:
+            if "running" not in left:
+                clock.truth.advance(minutes=1)
+            worker.wake()
+            await asyncio.sleep(0.01)
+    await worker.stop()
+    page = await service.store.list_messages(ALICE, MessageQuery(conversation_id=EFFECTS, limit=500))
+    assert sorted(one.id for one in page.messages) == sorted(names)
+    assert set(begun) == set(names)

@@ -53,12 +53,12 @@ async def test_a_cold_conversation_is_loaded_once_for_all(settings: Settings) ->
         await fill(before, 30)
         await before.windows.drop(ALICE, "c")
     async with opened(settings) as parts:
-        contexts = await asyncio.gather(
-            *(parts.service.conversations.get_context(ALICE, "c") for _ in range(REQUESTS))
-        )
+        contexts = await asyncio.gather(*(parts.service.conversations.get_context(ALICE, "c") for _ in range(REQUESTS)))
         assert parts.windows.loads == 1
     assert {context.total for context in contexts} == {30}
-    assert [message.content for message in contexts[0].recent] == [str(n) for n in range(30)][-len(contexts[0].recent) :]
+    assert [message.content for message in contexts[0].recent] == [str(n) for n in range(30)][
+        -len(contexts[0].recent) :
+    ]
     assert all(context == contexts[0] for context in contexts)
 
 

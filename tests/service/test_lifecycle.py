@@ -31,6 +31,20 @@ async def names(service: Recollect) -> list[str]:
     return sorted(ids_of((await service.conversations.list(ALICE)).items))
 
 
+@pytest.mark.spec("S2.10")
+async def test_a_session_has_its_last_activity_and_its_summary(
+    make: Callable[..., Recollect], clock: FakeClock
+) -> None:
+    service = make(history__when="inline")
+    await talk(service, "c1")
+    clock.advance(minutes=5)
+    await service.conversations.add_messages(ALICE, "c1", [message(f"m{n}", f"We saw {n} whales.") for n in range(12)])
+    session = await service.conversations.get(ALICE, "c1")
+    assert (session.agent, session.last_activity_at) == (ALICE.agent, clock())
+    assert session.summary is not None
+    assert "whales" in session.summary
+
+
 async def test_idle_conversations_are_marked_and_nothing_is_deleted(service: Recollect, clock: FakeClock) -> None:
     await talk(service, "old")
     clock.advance(hours=23)

@@ -39,6 +39,7 @@ class Traffic:
         self.slowest = 0.0
         self.done = [0] * CHATTERS
         self._ends = asyncio.Event()
+        self._chatted = asyncio.Event()
 
     async def chat(self, number: int) -> None:
         """Chat until told to end."""
@@ -52,12 +53,14 @@ class Traffic:
             self.done[number] += 1
             assert context.recent[-2:] == (reply.user_message, reply.message)
             assert context.total == 2 * self.done[number]
+            self._chatted.set()
 
     async def goes_on(self, chats: int = 5) -> None:
         """Wait until every conversation had some more chats."""
         enough = [done + chats for done in self.done]
         while any(done < wanted for done, wanted in zip(self.done, enough, strict=True)):
-            await asyncio.sleep(0.005)
+            self._chatted.clear()
+            await self._chatted.wait()
 
     def end(self) -> None:
         """Let every chatter end."""

@@ -28,7 +28,7 @@ class FaultyStore:
             return found
 
         async def fails(*_given: Any, **_more: Any) -> None:
-            raise self._failing[name]
+            raise self._failing[name].with_traceback(None)
 
         return fails
 
@@ -59,7 +59,7 @@ class FaultyStrategy:
 
     def _fail(self, what: str) -> None:
         if what in self._failing:
-            raise self._failing[what]
+            raise self._failing[what].with_traceback(None)
 
 
 class FaultyResponder:
@@ -72,8 +72,8 @@ class FaultyResponder:
 
     async def reply(self, question: Question) -> Reply:
         if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer if isinstance(self.answer, Reply | None) else Reply(text=self.answer)
+            raise self.answer.with_traceback(None)
+        return Reply(text=self.answer)
 
 
 class _Kept(logging.Handler):

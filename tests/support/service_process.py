@@ -153,7 +153,8 @@ class ChildOperator:
         if self._reading.done():
             return {"error": "died"}
         number = next(self._numbers)
-        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
         assert self._process.stdin is not None
         line = msgspec.json.encode([number, {"do": do, "conversation": conversation, **more}])
         self._process.stdin.write(line + b"\n")
@@ -163,9 +164,8 @@ class ChildOperator:
         """Close its input and wait until it has ended."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        status = await self._process.wait()
         await self._reading
-        return status
+        return await self._process.wait()
 
     def kill(self) -> None:
         """Kill it if it lives."""
@@ -191,7 +191,7 @@ async def main(database: str, redis: str, fence_ms: int) -> None:
         async def answer(number: int, command: Reply) -> None:
             try:
                 reply = await operator.ask(**command)
-            except BaseException:  # whoever waits for an answer must see the end of the process
+            except BaseException:  # noqa: BLE001  # whoever waits for an answer must see the end of the process
                 traceback.print_exc()
                 os._exit(1)
             print(msgspec.json.encode([number, reply]).decode(), flush=True)

@@ -131,9 +131,7 @@ class Rig:
             clock=self.clock,
             new_id=new_id,
         )
-        self.chat = Chat(
-            self.store, self.keeper, self.responder, clock=self.clock, new_id=new_id, options=options.chat
-        )
+        self.chat = Chat(self.store, self.keeper, self.responder, clock=self.clock, new_id=new_id, options=options.chat)
         self._workers = numbers()
 
     def _keeper(self, change_strategy: Callable[[Strategy], Strategy]) -> Keeper:
@@ -153,10 +151,8 @@ class Rig:
         """Do the jobs that are due, as a worker does, until there are none; return what became of each."""
         handlers: dict[str, Handler] = {SUMMARISE: self.compactor.summarise_job, TIDY: self.lifecycle.tidy_job}
         pace = Pace(self.clock, chance=lambda: 0.5)
-        attempts = Attempts(
-            self.store, handlers, limits=AttemptLimits(), pace=pace, patience=Patience(pace)
-        )
-        outcomes = []
+        attempts = Attempts(self.store, handlers, limits=AttemptLimits(), pace=pace, patience=Patience(pace))
+        outcomes: list[str] = []
         while True:
             name = f"{self.scope.user}:{next(self._workers)}"
             lease = timedelta(minutes=1)
@@ -181,9 +177,7 @@ class Rig:
         found: list[Message] = []
         before = None
         while True:
-            query = MessageQuery(
-                conversation_id=conversation_id, limit=200, before=before, all_branches=all_branches
-            )
+            query = MessageQuery(conversation_id=conversation_id, limit=200, before=before, all_branches=all_branches)
             page = await self.store.list_messages(self.scope, query)
             found = [*page.messages, *found]
             if not page.more:

@@ -181,6 +181,9 @@ def job_from(new: NewJob, at: datetime) -> Job:
 def postponed(job: Job, again: NewJob, at: datetime) -> Job:
     """Return the queued job after another request with the same key."""
     run_at = max(job.run_at, min(as_utc(again.run_at), later(job.created_at, again.max_delay)))
+    if job.created_at > as_utc(at):
+        # It was queued by a clock that ran ahead, and must not wait for that time to come.
+        run_at = min(job.run_at, as_utc(again.run_at))
     return msgspec.structs.replace(job, run_at=run_at, payload=again.payload, updated_at=as_utc(at))
 
 

@@ -67,16 +67,22 @@ def next_step(
     folded = _summaries(messages, holding, settings, apart)
     if folded:
         return Fold(tuple(folded))
-    chosen = _messages(messages, settings, elsewhere)
+    behind = sum(message.seq < holding[-1].first_seq for message in messages) if holding else 0
+    chosen = _messages(messages, settings, elsewhere, behind)
     return Summarise(tuple(chosen)) if chosen else None
 
 
-def _messages(messages: Sequence[Message], settings: PlanSettings, elsewhere: Collection[str]) -> Sequence[Message]:
-    """Choose the oldest messages that can become one summary, none unless there are too many."""
-    if len(messages) <= settings.threshold:
+def _messages(
+    messages: Sequence[Message], settings: PlanSettings, elsewhere: Collection[str], behind: int
+) -> Sequence[Message]:
+    """Choose the oldest messages that can become one summary, none unless there are too many.
+
+    Those `behind` a summary lost their own, and no window shows them: they are summarised however few they are.
+    """
+    if not behind and len(messages) <= settings.threshold:
         return ()
-    closed = _closed(messages, settings)
-    newest = len(messages) - settings.keep_verbatim
+    closed = _closed(messages, settings, behind)
+    newest = len(messages) - settings.keep_verbatim if len(messages) > settings.threshold else behind
     for start, end in _chains(messages):
         ends = [at for at in range(start + 1, min(end, newest, start + MAX_COVERED) + 1) if closed[at]]
         at = _end([at for at in ends if messages[at - 1].id not in elsewhere], start, newest, settings)
@@ -106,19 +112,19 @@ def _chains(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
             start = at
 
 
-def _closed(messages: Sequence[Message], settings: PlanSettings) -> list[bool]:
+def _closed(messages: Sequence[Message], settings: PlanSettings, behind: int) -> list[bool]:
     """Tell for each place between messages whether no tool call waits there for its result.
 
-    A call without a result is waited for until the user speaks again or many messages have followed.
+    A call without a result is waited for until the user speaks again, many messages have followed or a summary has.
     """
     turns = [0] * (len(messages) + 2)
-    for first, last in _calls(messages, settings.threshold):
+    for first, last in _calls(messages, settings.threshold, behind):
         turns[first + 1] += 1
         turns[last + 1] -= 1
     return [waiting == 0 for waiting in accumulate(turns)]
 
 
-def _calls(messages: Sequence[Message], patience: int) -> Iterator[tuple[int, int]]:
+def _calls(messages: Sequence[Message], patience: int, behind: int) -> Iterator[tuple[int, int]]:
     """List where each tool call stands with each of its results, or with the end while one is waited for."""
     made: dict[str, int] = {}
     waiting: dict[str, tuple[int, int]] = {}
@@ -138,7 +144,7 @@ def _calls(messages: Sequence[Message], patience: int) -> Iterator[tuple[int, in
             if call.output is None:
                 waiting[call.id] = at, spoken
     for at, spoken_before in waiting.values():
-        if spoken - spoken_before < patience:
+        if at >= behind and spoken - spoken_before < patience:
             yield at, len(messages)
 
 

@@ -28,16 +28,17 @@ class SummariseStrategy:
 
     def work(self, window: Window, added: int) -> tuple[Work, ...]:
         """Name the job once there are too many messages that no summary covers."""
-        if self._inline or len(window.uncovered) + added <= self._threshold:
+        is_due = len(window.uncovered) + added > self._threshold or (not added and _has_gap(window))
+        if self._inline or not is_due:
             return ()
         return (Work(kind=SUMMARISE),)
 
     async def post_add_messages_hook(self, scope: Scope, conversation_id: str, added: int, total: int) -> None:
         """Summarise at once if the settings say so; what does not fit into one call is left to a job."""
-        if not self._inline or total <= self._threshold:
+        if not self._inline or (added and total <= self._threshold):
             return
         window = await self._parts.store.get_window(scope, conversation_id)
-        if len(window.uncovered) <= self._threshold:
+        if len(window.uncovered) <= self._threshold and (added or not _has_gap(window)):
             return
         if (await self._parts.compaction.compact(scope, conversation_id)).more:
             now = self._parts.clock()
@@ -47,6 +48,12 @@ class SummariseStrategy:
     def shown(self, window: Window) -> tuple[Message, ...]:
         """Show what no summary covers."""
         return window.uncovered
+
+
+def _has_gap(window: Window) -> bool:
+    """Tell whether a summary may be missing between others: what it covered was erased in part."""
+    ends = (0, *(summary.last_seq for summary in window.summaries))
+    return any(end + 1 < summary.first_seq for end, summary in zip(ends, window.summaries, strict=False))
 
 
 class _Unsummarised:

@@ -14,14 +14,14 @@ from typing import Literal, TypeVar
 import msgspec
 
 from recollect.domain.appending import stored_message
-from recollect.domain.checks import check_items, check_one_of, check_optional_id, check_text
+from recollect.domain.checks import check_items, check_one_of, check_optional_id, check_text, check_type
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.message import Message, MessageStatus, NewMessage
 from recollect.domain.page import Hit, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Append, TurnRecord, Usage
 from recollect.domain.window import Window
-from recollect.errors import ProviderError, StorageError
+from recollect.errors import CorruptRecordError, ProviderError, ProviderOutputError, StorageError
 from recollect.ports.clock import Clock
 from recollect.ports.responder import Question, Reply, Responder
 from recollect.ports.store import Store
@@ -137,8 +137,21 @@ class Chat:
             raise
 
     async def _turn(self, scope: Scope, request: ChatRequest, asked: RequestKey | None) -> ChatReply:
-        policy = request.write_policy or self._options.write_policy
+        """Take the turn, in a new conversation if the one that was asked for is damaged; that one stays as it is."""
         conversation_id = request.conversation_id or self._new_id()
+        try:
+            return await self._turn_in(scope, conversation_id, request, asked)
+        except CorruptRecordError as exc:
+            if exc.kind != "conversation":
+                raise
+        fresh = self._new_id()
+        _log.warning("conversation %s is damaged; the turn is kept in %s", conversation_id, fresh)
+        return await self._turn_in(scope, fresh, request, asked)
+
+    async def _turn_in(
+        self, scope: Scope, conversation_id: str, request: ChatRequest, asked: RequestKey | None
+    ) -> ChatReply:
+        policy = request.write_policy or self._options.write_policy
         said = NewMessage(id=self._new_id(), role="user", content=request.text, created_at=self._clock())
         window = await self._keeper.window(scope, conversation_id)
         ahead: tuple[Message, ...] = ()
@@ -215,10 +228,13 @@ class Chat:
 
     async def _reply(self, question: Question) -> tuple[Reply, MessageStatus]:
         try:
-            return await self._responder.reply(question), "complete"
-        except ProviderError as exc:
-            _log.warning("the responder failed: %s", exc.code)
+            reply = check_type(await self._responder.reply(question), Reply, "a reply", ProviderOutputError)
+            check_text(reply.text, "a reply", at_least=1, error=ProviderOutputError)
+        except Exception as exc:  # noqa: BLE001  # whatever fails here, what the user said is kept
+            code = exc.code if isinstance(exc, ProviderError) else type(exc).__name__
+            _log.warning("the responder failed: %s", code)
             return Reply(text=""), "failed"
+        return reply, "complete"
 
     async def _first_reply(self, scope: Scope, answer: Answer) -> ChatReply:
         kept = msgspec.json.decode(answer.body, type=_Kept)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import msgspec
 
@@ -27,6 +28,7 @@ TIDY = "tidy"
 TITLE = "title"
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 def no_wake(at: datetime) -> None:
@@ -73,7 +75,9 @@ class Keeper:
 
     def shown(self, window: Window | None) -> tuple[Message, ...]:
         """Return the messages that stand in the prompt word for word."""
-        return () if window is None else self._strategy.shown(window)
+        if window is None:
+            return ()
+        return self._asked(lambda: self._strategy.shown(window), window.uncovered, window)
 
     def jobs(self, window: Window | None, conversation_id: str, added: int) -> tuple[NewJob, ...]:
         """Return the jobs to store with so many messages."""
@@ -84,8 +88,18 @@ class Keeper:
         if self._options.titles and (window is None or not window.conversation.message_count):
             jobs.append(Work(kind=TITLE).job(conversation_id, self._new_id(), now))
         if window is not None:
-            jobs += [work.job(conversation_id, self._new_id(), now) for work in self._strategy.work(window, added)]
+            none: tuple[Work, ...] = ()
+            works = self._asked(lambda: self._strategy.work(window, added), none, window)
+            jobs += [work.job(conversation_id, self._new_id(), now) for work in works]
         return tuple(jobs)
+
+    def _asked(self, ask: Callable[[], T], otherwise: T, window: Window) -> T:
+        """Return what the strategy says, or something else if it fails, for no message may depend on it."""
+        try:
+            return ask()
+        except Exception as exc:  # noqa: BLE001  # a strategy may be anyone's code
+            _log.warning("the strategy failed for %s: %s", window.conversation.id, type(exc).__name__)
+            return otherwise
 
     def tidy_job(self) -> NewJob:
         """Return the job that looks at the user's conversations when the first may be idle."""
