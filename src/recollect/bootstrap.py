@@ -20,7 +20,7 @@ from recollect.service.chat import Chat, ChatOptions
 from recollect.service.conversations import Conversations
 from recollect.service.job_attempts import AttemptLimits, Handler
 from recollect.service.keeping import TIDY, TITLE, Keeper, KeeperOptions
-from recollect.service.lifecycle import Lifecycle, LifecycleOptions
+from recollect.service.lifecycle import EXPIRE, PRUNE, Lifecycle, LifecycleOptions
 from recollect.service.patience import Pace
 from recollect.service.recollect import Recollect
 from recollect.service.titles import Titles
@@ -82,7 +82,12 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock) -> R
         clock=clock,
         new_id=new_id,
     )
-    handlers: dict[str, Handler] = {SUMMARISE: compactor.summarise_job, TIDY: lifecycle.tidy_job}
+    handlers: dict[str, Handler] = {
+        SUMMARISE: compactor.summarise_job,
+        TIDY: lifecycle.tidy_job,
+        EXPIRE: lifecycle.expire_job,
+        PRUNE: lifecycle.prune_job,
+    }
     if model is not None:
         handlers[TITLE] = Titles(store, model, clock=clock).title_job
     worker = new_worker(store, handlers, settings, clock)

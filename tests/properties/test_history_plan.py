@@ -83,7 +83,11 @@ class Conversation:
 
     def cover(self) -> Cover:
         path = self.path()
-        return cover_of({message.seq for message in path}, self.summaries.values(), start=path_start(path))
+        return cover_of(
+            {message.seq for message in path},
+            self.summaries.values(),
+            start=path_start((path[0].seq, path[0].parent_id) if path else None, None, ()),
+        )
 
     def verbatim(self) -> list[Message]:
         return uncovered(self.path(), self.cover().holding)

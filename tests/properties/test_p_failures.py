@@ -26,7 +26,7 @@ from recollect.service.chat import ChatRequest
 from recollect.settings import HistorySettings
 from recollect.testing.samples import ids_of
 from tests.support.compaction import Generator
-from tests.support.drawn_messages import Speaker, bad_generators, histories, talks, texts
+from tests.support.drawn_messages import Speaker, bad_generators, by_place, histories, talks, texts
 from tests.support.faulty_parts import FaultyResponder, FaultyStrategy, failing_store, warnings_logged
 from tests.support.service_rig import C, Options, Place, Rig
 
@@ -206,4 +206,4 @@ def test_p21_with_everything_failing_chat_still_answers_and_stores(place: Place)
     parts = st.sets(st.sampled_from(("cache", "recall", "strategy", "generator", "model")))
     some = st.lists(errors, min_size=3, max_size=3)
     history = histories(threshold=2, keep_verbatim=1)
-    place.check(example, st.tuples(st.sampled_from(BAD_REPLIES), turns, parts, some, bad_generators(), history))
+    place.check(example, st.tuples(by_place(BAD_REPLIES), turns, parts, some, bad_generators(), history))

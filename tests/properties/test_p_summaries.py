@@ -19,7 +19,7 @@ from recollect.settings import HistorySettings, Settings
 from recollect.storage.store import SqlStore
 from recollect.testing.samples import ids_of
 from tests.support.compaction import Generator
-from tests.support.drawn_messages import BAD_ANSWERS, Said, Speaker, fickle, histories, talks, waits_for
+from tests.support.drawn_messages import BAD_ANSWERS, Said, Speaker, by_place, fickle, histories, talks, waits_for
 from tests.support.head_path import HeadPath
 from tests.support.service_rig import C, Options, Place, Rig
 
@@ -116,7 +116,7 @@ def test_p07_a_stored_summary_is_a_text_that_says_something_and_tells_what_it_co
             assert page.summaries == (summary,)
 
     talk = talks(least=11, most=25, tools=False)
-    known = st.sampled_from([one for one in BAD_ANSWERS if isinstance(one, str | bytes | None)])
+    known = by_place([one for one in BAD_ANSWERS if isinstance(one, str | bytes | None)])
     answers = st.text(max_size=300) | st.text(st.characters(), max_size=50) | known | st.binary(max_size=5)
     place.check(example, st.tuples(talk, answers | st.integers() | st.lists(st.text()), st.integers(20, AT_MOST)))
 

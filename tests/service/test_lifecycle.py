@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from recollect.domain.job import Job, JobQuery
+from recollect.domain.job import ClaimRequest, JobQuery
 from recollect.errors import SettingsError
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import START, FakeClock
@@ -19,12 +19,18 @@ async def talk(service: Recollect, *conversation_ids: str) -> None:
         await service.conversations.add_messages(ALICE, name, [message(f"{name}-m")])
 
 
-async def tidy(service: Recollect) -> Job | None:
-    """Do the job that looks after the user, and return the one that it queued, if any."""
-    (job,) = [job for job in await service.store.list_jobs(ALICE, JobQuery(state="queued")) if job.kind == "tidy"]
-    await service.lifecycle.tidy_job(ALICE, job)
-    jobs = [job for job in await service.store.list_jobs(ALICE, JobQuery(state="queued")) if job.kind == "tidy"]
-    return next((again for again in jobs if again != job), None)
+async def look(service: Recollect, kind: str) -> None:
+    """Do the job of this kind that waits."""
+    (held,) = await service.store.claim_jobs(
+        ClaimRequest(worker="test", now=START + timedelta(days=1_000), lease=timedelta(minutes=1), kinds=(kind,))
+    )
+    jobs = {"tidy": "tidy_job", "expire": "expire_job", "prune": "prune_job"}
+    await getattr(service.lifecycle, jobs[kind])(ALICE, held.job)
+    await service.store.complete_job(ALICE, held.claim, START)
+
+
+async def waiting(service: Recollect) -> dict[str, datetime]:
+    return {job.kind: job.run_at for job in await service.store.list_jobs(ALICE, JobQuery(state="queued"))}
 
 
 async def names(service: Recollect) -> list[str]:
@@ -83,23 +89,55 @@ async def test_without_a_retention_nothing_is_pruned(service: Recollect) -> None
         await service.lifecycle.prune(ALICE)
 
 
-async def test_the_job_looks_again_while_a_conversation_is_active(service: Recollect, clock: FakeClock) -> None:
+async def test_a_user_is_looked_after_while_a_conversation_is_active(service: Recollect, clock: FakeClock) -> None:
     await talk(service, "c1")
+    assert await waiting(service) == {"tidy": START + timedelta(hours=24)}
     clock.advance(hours=23)
-    again = await tidy(service)
-    assert again is not None
-    assert again.run_at >= START + timedelta(hours=23)
+    await look(service, "tidy")
+    assert await waiting(service) == {"tidy": START + timedelta(hours=29)}
+    clock.advance(hours=6)
+    await look(service, "tidy")
+    assert await waiting(service) == {}
+    assert not (await service.conversations.get(ALICE, "c1")).is_active
 
 
-async def test_the_job_erases_only_after_a_second_look(make: Callable[..., Recollect], clock: FakeClock) -> None:
+async def test_what_is_too_old_is_erased_at_a_second_look(make: Callable[..., Recollect], clock: FakeClock) -> None:
     service = make(archive__retention_days=30)
     await talk(service, "c1")
-    clock.advance(days=31)
-    await tidy(service)
+    clock.advance(days=2)
+    await look(service, "tidy")
+    assert await waiting(service) == {"expire": START + timedelta(days=30)}
+    clock.advance(days=29)
+    await look(service, "expire")
+    assert (await waiting(service))["prune"] == START + timedelta(days=31, hours=1)
     assert await names(service) == ["c1"]
-    clock.advance(hours=2)
-    await tidy(service)
+    clock.advance(hours=1)
+    await look(service, "prune")
     assert await names(service) == []
+
+
+async def test_somebody_who_comes_back_is_looked_after_before_anything_expires(
+    make: Callable[..., Recollect], clock: FakeClock
+) -> None:
+    service = make(archive__retention_days=30)
+    await talk(service, "c1")
+    clock.advance(days=2)
+    await look(service, "tidy")
+    await talk(service, "c2")
+    assert await waiting(service) == {"expire": START + timedelta(days=30), "tidy": START + timedelta(days=3)}
+
+
+async def test_what_is_used_between_the_looks_is_kept(make: Callable[..., Recollect], clock: FakeClock) -> None:
+    service = make(archive__retention_days=30)
+    await talk(service, "c1")
+    clock.advance(days=2)
+    await look(service, "tidy")
+    clock.advance(days=29)
+    await look(service, "expire")
+    await service.conversations.add_messages(ALICE, "c1", [message("again")])
+    clock.advance(hours=1)
+    await look(service, "prune")
+    assert await names(service) == ["c1"]
 
 
 async def test_a_clock_that_was_wrong_at_one_look_erases_nothing(
@@ -107,9 +145,10 @@ async def test_a_clock_that_was_wrong_at_one_look_erases_nothing(
 ) -> None:
     service = make(archive__retention_days=30)
     await talk(service, "c1")
+    clock.advance(days=2)
+    await look(service, "tidy")
     clock.advance(days=365)
-    await tidy(service)
-    clock.advance(days=-365, hours=2)
-    await tidy(service)
-    await tidy(service)
+    await look(service, "expire")
+    clock.advance(days=-365, hours=1)
+    await look(service, "prune")
     assert await names(service) == ["c1"]

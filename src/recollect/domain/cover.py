@@ -46,9 +46,14 @@ def holds_on(path: Collection[int], summary: Summary, start: int) -> bool:
     return summary.last_seq in path or summary.last_seq < start
 
 
-def path_start(path: Sequence[Message]) -> int:
-    """Return where a path starts: late if its oldest message answers one that is gone, else at 0."""
-    return path[0].seq if path and path[0].parent_id is not None else 0
+def path_start(oldest: tuple[int, str | None] | None, head_id: str | None, summaries: Iterable[Summary]) -> int:
+    """Return where a path starts: late if its oldest message, or the head itself, follows one that is gone, else at 0.
+
+    `oldest` are the seq and the parent of the oldest message of the path, or None if none of it is stored.
+    """
+    if oldest is not None:
+        return oldest[0] if oldest[1] is not None else 0
+    return next((summary.last_seq + 1 for summary in summaries if summary.last_message_id == head_id), 0)
 
 
 def uncovered(messages: Iterable[Message], holding: Sequence[Summary]) -> list[Message]:

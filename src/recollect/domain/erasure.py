@@ -10,6 +10,7 @@ import msgspec
 
 from recollect.domain.checks import check_flag, check_id, check_time
 from recollect.domain.memory import normalised
+from recollect.errors import ConflictError
 
 TombstoneKind = Literal["conversation", "message", "original", "memory"]
 
@@ -21,11 +22,20 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     #: Whether memories that have no other source go too.
     memories: bool = True
+    #: Erase a conversation only if it had no activity after this time.
+    idle_since: datetime | None = None
 
     def __post_init__(self) -> None:
         check_id(self.receipt_id, "receipt id")
         check_time(self.at, "at")
         check_flag(self.memories, "memories")
+        if self.idle_since is not None:
+            check_time(self.idle_since, "idle_since")
+
+    def refuse_if_used(self, last_activity_at: datetime) -> None:
+        """Refuse to erase a conversation that is to be erased only while nobody uses it."""
+        if self.idle_since is not None and last_activity_at > self.idle_since:
+            raise ConflictError("the conversation was used meanwhile, so it is not erased because of its age")
 
 
 class Erased(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,10 @@ class ErasureStore(Protocol):
         """Erase one message; its seq stays unused and its answers move up to its parent."""
 
     async def erase_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
-        """Erase a conversation; its id cannot be used again."""
+        """Erase a conversation; its id cannot be used again.
+
+        Raise `ConflictError` if it is to be erased only while idle and was used since.
+        """
 
     async def erase_memory(self, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
         """Erase a memory with its history; extraction does not learn it again."""

@@ -138,7 +138,7 @@ class Chat:
 
     async def _turn(self, scope: Scope, request: ChatRequest, asked: RequestKey | None) -> ChatReply:
         """Take the turn, in a new conversation if the one that was asked for is damaged; that one stays as it is."""
-        conversation_id = request.conversation_id or self._new_id()
+        conversation_id = request.conversation_id or self._id_for(asked, "conversation")
         try:
             return await self._turn_in(scope, conversation_id, request, asked)
         except CorruptRecordError as exc:
@@ -152,11 +152,12 @@ class Chat:
         self, scope: Scope, conversation_id: str, request: ChatRequest, asked: RequestKey | None
     ) -> ChatReply:
         policy = request.write_policy or self._options.write_policy
-        said = NewMessage(id=self._new_id(), role="user", content=request.text, created_at=self._clock())
+        said_id = self._id_for(asked, "message")
+        said = NewMessage(id=said_id, role="user", content=request.text, created_at=self._clock())
         window = await self._keeper.window(scope, conversation_id)
-        ahead: tuple[Message, ...] = ()
+        stored: tuple[Message, ...] = ()
         if policy == "ahead":
-            ahead = await self._record_ahead(scope, self._append(conversation_id, (said,), window), window)
+            stored = await self._record_ahead(scope, self._append(conversation_id, (said,), window), window)
             window = await self._keeper.window(scope, conversation_id)
         question = await self._question(scope, request, conversation_id, window, said.id)
         reply, status = await self._reply(question)
@@ -169,35 +170,44 @@ class Chat:
             metadata={"responder": self._responder.name},
         )
         if policy == "client":
-            messages: tuple[Message, ...] = (
-                _unstored(conversation_id, window, said),
-                _unstored(conversation_id, window, answer),
-            )
+            stored = tuple(_unstored(conversation_id, window, message) for message in (said, answer))
         else:
-            kept = _Kept(conversation_id, said.id, answer.id, reply.usage)
-            append = self._append(conversation_id, (said, answer), window)
             record = TurnRecord(
                 id=self._new_id(),
-                append=append,
+                append=self._append(conversation_id, (said, answer), window),
                 status=status,
                 usage=reply.usage,
-                answer=None if asked is None else Answer(request=asked, status=200, body=msgspec.json.encode(kept)),
+                answer=_kept_answer(asked, _Kept(conversation_id, said.id, answer.id, reply.usage)),
             )
-            appended = await _to_its_end(asyncio.create_task(self._store.record_turn(scope, record)))
-            await self._keeper.added(scope, window, appended, append.jobs)
-            messages = ahead + appended.messages
+            stored += await self._record(scope, record, window)
+        messages = {message.id: message for message in stored}
         return ChatReply(
             conversation_id=conversation_id,
-            user_message=messages[0],
-            message=messages[1],
+            user_message=messages.get(said.id) or await self._store.get_message(scope, conversation_id, said.id),
+            message=messages[answer.id],
             recalled=question.recalled,
             usage=reply.usage,
             durability="client" if policy == "client" else "durable",
         )
 
+    def _id_for(self, asked: RequestKey | None, what: str) -> str:
+        """Return a new id, or the one that a retry of the same request has too."""
+        if asked is None:
+            return self._new_id()
+        text = msgspec.json.encode((what, asked.key, asked.digest))
+        return hashlib.blake2b(text, digest_size=16).hexdigest()
+
     async def _record_ahead(self, scope: Scope, append: Append, window: Window | None) -> tuple[Message, ...]:
         appended = await self._store.append(scope, append)
         await self._keeper.added(scope, window, appended, append.jobs)
+        return appended.messages
+
+    async def _record(self, scope: Scope, record: TurnRecord, window: Window | None) -> tuple[Message, ...]:
+        if record.answer is None:
+            appended = await self._store.record_turn(scope, record)
+        else:
+            appended = await _to_its_end(asyncio.create_task(self._store.record_turn(scope, record)))
+        await self._keeper.added(scope, window, appended, record.append.jobs)
         return appended.messages
 
     def _append(self, conversation_id: str, messages: tuple[NewMessage, ...], window: Window | None) -> Append:
@@ -245,6 +255,10 @@ class Chat:
             recalled=(),
             usage=kept.usage,
         )
+
+
+def _kept_answer(asked: RequestKey | None, kept: _Kept) -> Answer | None:
+    return None if asked is None else Answer(request=asked, status=200, body=msgspec.json.encode(kept))
 
 
 async def _to_its_end(write: asyncio.Task[T]) -> T:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
 
@@ -14,12 +13,14 @@ from recollect.domain.conversation import ConversationQuery
 from recollect.domain.erasure import Erased, Erasure
 from recollect.domain.job import Job, NewJob
 from recollect.domain.scope import Scope
-from recollect.errors import NotFoundError, SettingsError
+from recollect.errors import ConflictError, NotFoundError, SettingsError
 from recollect.ports.clock import Clock
 from recollect.ports.store import Store
 from recollect.service.keeping import TIDY
 
 _log = logging.getLogger(__name__)
+#: The kinds of the jobs that look for conversations which are too old, and that erase them after a second look.
+EXPIRE, PRUNE = "expire", "prune"
 #: Answers to requests are kept this long for a retry.
 KEEP_ANSWERS = timedelta(days=1)
 #: A conversation is erased by its age only if two looks this far apart both find it too old.
@@ -77,20 +78,44 @@ class Lifecycle:
         return await self._prune(scope, self._clock() - self._options.retention, dry_run=dry_run)
 
     async def tidy_job(self, scope: Scope, job: Job) -> None:
-        """Look after the conversations of a user, and say when to look again."""
+        """Look for conversations of a user that became idle, and look again while one is active."""
         now = self._clock()
         await self.cleanup_inactive(scope)
-        await self._store.forget_requests(scope, now - KEEP_ANSWERS)
-        cutoff = None if self._options.retention is None else now - self._options.retention
-        seen = _seen(job.payload)
-        if cutoff is not None and seen is not None:
-            # A clock that was wrong at one of two looks erases nothing.
-            await self._prune(scope, min(cutoff, seen), dry_run=False)
-        run_at = await self._next_look(scope, now)
-        if run_at is not None:
-            payload = {} if cutoff is None else {"cutoff": cutoff.isoformat()}
-            again = NewJob(id=self._new_id(), kind=TIDY, key=TIDY, run_at=run_at, payload=payload)
-            await self._store.enqueue_job(scope, again, now)
+        # A clock that was wrong when the job was queued or is wrong now forgets nothing too early.
+        await self._store.forget_requests(scope, min(now, job.created_at) - KEEP_ANSWERS)
+        newest = (await self._store.list_conversations(scope, ConversationQuery(limit=1))).items
+        if newest and newest[0].is_active:
+            await self._queue(scope, TIDY, now, now + self._options.timeout / 4)
+        if newest and self._options.retention is not None:
+            await self._queue(scope, EXPIRE, now, await self._next_expiry(scope, now, self._options.retention))
+
+    async def expire_job(self, scope: Scope, job: Job) -> None:
+        """Look for conversations that are too old; if there are any, have a second look before they are erased."""
+        retention = self._options.retention
+        if retention is None:
+            return
+        now = self._clock()
+        cutoff = now - retention
+        if await self._store.list_idle(scope, cutoff, 1):
+            await self._queue(scope, PRUNE, now, now + SECOND_LOOK, cutoff=cutoff.isoformat())
+        if await self._store.list_idle(scope, now, 1):
+            soonest = now + 2 * SECOND_LOOK
+            await self._queue(scope, EXPIRE, now, max(soonest, await self._next_expiry(scope, now, retention)))
+
+    async def prune_job(self, scope: Scope, job: Job) -> None:
+        """Erase what was too old at the first look and is at this one: a clock that was wrong once erases nothing."""
+        if self._options.retention is not None:
+            seen = datetime.fromisoformat(job.payload["cutoff"])
+            await self._prune(scope, min(self._clock() - self._options.retention, seen), dry_run=False)
+
+    async def _queue(self, scope: Scope, kind: str, now: datetime, run_at: datetime, **payload: str) -> None:
+        """Queue the next look, unless one waits already, which then keeps its time."""
+        job = NewJob(id=self._new_id(), kind=kind, key=kind, run_at=run_at, payload=payload, max_delay=timedelta(0))
+        await self._store.enqueue_job(scope, job, now)
+
+    async def _next_expiry(self, scope: Scope, now: datetime, retention: timedelta) -> datetime:
+        oldest = await self._store.list_idle(scope, now, 1)
+        return oldest[0].last_activity_at + retention if oldest else now + retention
 
     async def _prune(self, scope: Scope, idle_since: datetime, *, dry_run: bool) -> Pruned:
         pruned: list[str] = []
@@ -101,29 +126,14 @@ class Lifecycle:
                 found = tuple(conversation.id for conversation in some)
                 return Pruned(conversation_ids=found, more=len(found) == MAX_LIMIT)
             for conversation in some:
-                erasure = Erasure(receipt_id=self._new_id(), at=self._clock(), memories=False)
+                receipt_id, at = self._new_id(), self._clock()
+                erasure = Erasure(receipt_id=receipt_id, at=at, memories=False, idle_since=idle_since)
                 try:
                     receipt = await self._store.erase_conversation(scope, conversation.id, erasure)
-                except NotFoundError:
-                    continue  # somebody else erased it meanwhile
+                except (NotFoundError, ConflictError):
+                    continue  # somebody erased or used it meanwhile
                 pruned.append(conversation.id)
                 erased = erased.plus(receipt.erased)
             if len(some) < MAX_LIMIT:
                 _log.info("erased %d conversations because of their age", len(pruned))
                 return Pruned(conversation_ids=tuple(pruned), erased=erased)
-
-    async def _next_look(self, scope: Scope, now: datetime) -> datetime | None:
-        """Return when something may be due again, or None if nothing ever is until the user comes back."""
-        newest = (await self._store.list_conversations(scope, ConversationQuery(limit=1))).items
-        looks = [now + self._options.timeout / 4] if newest and newest[0].is_active else []
-        if newest and self._options.retention is not None:
-            oldest = await self._store.list_idle(scope, now, 1)
-            due = oldest[0].last_activity_at + self._options.retention if oldest else now
-            looks.append(max(due, now + SECOND_LOOK))
-        return min(looks, default=None)
-
-
-def _seen(payload: Mapping[str, Any]) -> datetime | None:
-    """Return what the look before took for too old."""
-    cutoff = payload.get("cutoff")
-    return None if cutoff is None else datetime.fromisoformat(cutoff)

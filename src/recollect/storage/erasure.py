@@ -235,6 +235,8 @@ def conversation(tx: Transaction, scope: Scope, conversation_id: str, erasure: E
     row = tx.one("lock_conversation", **scoped(scope), id=conversation_id)
     if row is None:
         raise ConversationNotFoundError(MISSING)
+    if erasure.idle_since is not None:
+        erasure.refuse_if_used(rows.conversation_from(scope, row).value.last_activity_at)
     erased = _remove(tx, scope, row[0], conversation_id, erasure)
     return _receipt(tx, scope, erasure, "conversation", conversation_id, erased)
 

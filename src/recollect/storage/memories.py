@@ -164,7 +164,9 @@ def save_extraction(tx: Transaction, scope: Scope, result: Extraction) -> SavedM
         raise ConflictError("this range was extracted already or is gone; plan the extraction again")
     changed = [change(tx, scope, edit.memory_id, edit.changes) for edit in result.edits]
     saved = add(tx, scope, result.new) if result.new else SavedMemories()
-    marked: Conversation = msgspec.structs.replace(stored.value, extracted_seq=result.to_seq)
+    marked: Conversation = msgspec.structs.replace(
+        stored.value, extracted_seq=result.to_seq, revision=stored.value.revision + 1
+    )
     save(tx, scope, msgspec.structs.replace(stored, value=marked))
     if result.claim is not None:
         jobs.complete(tx, scope, result.claim, result.at)

@@ -215,7 +215,7 @@ class SqlStore:
         return await self._write(scope, lambda tx: memories.change(tx, scope, memory_id, changes))
 
     async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
-        return await self._write(scope, lambda tx: memories.save_extraction(tx, scope, result))
+        return await self._change(scope, result.conversation_id, lambda tx: memories.save_extraction(tx, scope, result))
 
     async def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
         return await self._read_sound(scope, "memory version", lambda tx: memories.history(tx, scope, memory_id))

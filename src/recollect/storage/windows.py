@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
-from recollect.domain.cover import Cover, cover_of, holds_on
+from recollect.domain.cover import Cover, cover_of, holds_on, path_start
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
@@ -39,7 +39,8 @@ class Reading:
         if self.path is None:
             return Cover(holding=active), corrupt
         seqs = {row[0] for row in self.path}
-        start = self.path[0][0] if self.path and self.path[0][1] is not None else 0
+        oldest = (self.path[0][0], self.path[0][1]) if self.path else None
+        start = path_start(oldest, self.stored.value.head_id, active)
         known = list(active)
         for summary in known:
             if summary.folds and not holds_on(seqs, summary, start):

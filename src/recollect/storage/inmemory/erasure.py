@@ -175,7 +175,7 @@ class Erasing(Shelves):
 
     async def erase_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
         with self._writing(scope) as data:
-            conversations.find(data, conversation_id)
+            erasure.refuse_if_used(conversations.find(data, conversation_id).last_activity_at)
             erased = _erase_conversation(data, conversation_id, erasure).plus(Erased(requests=_erase_answers(data)))
             return _receipt(data, scope, erasure, ("conversation", conversation_id), erased)
 

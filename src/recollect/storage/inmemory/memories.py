@@ -144,7 +144,9 @@ class Memories(Shelves):
                 raise ConflictError("this range was extracted already or is gone; plan the extraction again")
             edited = [change(data, scope, edit.memory_id, edit.changes) for edit in result.edits]
             saved = add(data, scope, result.new)
-            marked = msgspec.structs.replace(conversation, extracted_seq=result.to_seq)
+            marked = msgspec.structs.replace(
+                conversation, extracted_seq=result.to_seq, revision=conversation.revision + 1
+            )
             data.conversations[conversation.id] = marked
             if result.claim is not None:
                 jobs.complete(data, result.claim, result.at)

@@ -30,7 +30,8 @@ def _cover(data: UserData, conversation: Conversation, path: list[Message]) -> C
         return Cover(holding=tuple(active_summaries(data, conversation.id)))
     own = [summary for summary in data.summaries.values() if summary.conversation_id == conversation.id]
     seqs = {message.seq for message in path}
-    start = path_start(path)
+    oldest = (path[0].seq, path[0].parent_id) if path else None
+    start = path_start(oldest, conversation.head_id, active_summaries(data, conversation.id))
     holding = {summary.id for summary in own if summary.last_seq in seqs or summary.last_seq < start}
     # What a summary that holds has folded says nothing of other branches.
     shown = [summary for summary in own if summary.folded_into not in holding]

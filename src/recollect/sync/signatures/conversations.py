@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Unpack
 
-from recollect.domain.conversation import Conversation, ConversationPage, ConversationQuery
+from recollect.domain.conversation import (
+    Conversation,
+    ConversationPage,
+    ConversationQuery,
+    ConversationSearch,
+    FoundConversations,
+)
 from recollect.domain.erasure import Receipt
 from recollect.domain.message import NewMessage
 from recollect.domain.page import MessagePage
@@ -65,6 +71,9 @@ class BlockingConversations(Protocol):
 
     def list(self, scope: Scope, query: ConversationQuery | None = None) -> ConversationPage:
         """List conversations, newest activity first."""
+
+    def search(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
+        """Find conversations by the words of their titles and messages, newest activity first."""
 
     def update(self, scope: Scope, conversation_id: str, **changes: Unpack[ConversationFields]) -> Conversation:
         """Change what a person may change; a title set here is never overwritten by an automatic one."""

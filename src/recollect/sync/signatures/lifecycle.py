@@ -19,4 +19,10 @@ class BlockingLifecycle(Protocol):
         """Erase the user's conversations that had no activity for the retention; memories learned from them stay."""
 
     def tidy_job(self, scope: Scope, job: Job) -> None:
-        """Look after the conversations of a user, and say when to look again."""
+        """Look for conversations of a user that became idle, and look again while one is active."""
+
+    def expire_job(self, scope: Scope, job: Job) -> None:
+        """Look for conversations that are too old; if there are any, have a second look before they are erased."""
+
+    def prune_job(self, scope: Scope, job: Job) -> None:
+        """Erase what was too old at the first look and is at this one: a clock that was wrong once erases nothing."""

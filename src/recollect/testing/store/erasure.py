@@ -9,6 +9,7 @@ from recollect.domain.job import JobFailure
 from recollect.domain.memory import NewMemory, Source
 from recollect.domain.page import SearchQuery
 from recollect.errors import (
+    ConflictError,
     ConversationNotFoundError,
     ErasedError,
     JobNotFoundError,
@@ -154,6 +155,15 @@ class EraseMessageConformance:
 
 class EraseConversationConformance:
     """Check what a store promises about clearing and erasing conversations."""
+
+    async def test_a_conversation_that_was_used_is_not_erased_because_of_its_age(self, store: Store) -> None:
+        await store.append(ALICE, append("c1", "m1", at=after(10)))
+        before = await dump(store, ALICE)
+        with raises(ConflictError):
+            await store.erase_conversation(ALICE, "c1", erasure(idle_since=after(9)))
+        assert await dump(store, ALICE) == before
+        receipt = await store.erase_conversation(ALICE, "c1", erasure(idle_since=after(10)))
+        assert receipt.erased.conversations == 1
 
     async def test_a_cleared_conversation_is_empty_and_starts_again(self, store: Store) -> None:
         await store.record_turn(ALICE, turn("t1", append("c1", "m1", "m2")))
