@@ -240,9 +240,6 @@ async def do(rig: Rig, path: HeadPath, speaker: Speaker, operation: Operation) -
             path.head = (await service.undo(scope, C)).head_id
         case "select":
             path.head = (await service.select(scope, C, chosen)).head_id
-        case "erase" if path.head == chosen and path.messages[chosen].parent in path.deleted:
-            # The head would be a message that is known from its summary only.
-            return
         case "erase":
             await service.erase_message(scope, C, chosen)
             path.erased(chosen)
