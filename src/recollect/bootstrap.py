@@ -9,14 +9,17 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from recollect.history.generators import choose_generator
+from recollect.history.strategies import SUMMARISE, open_strategy
 from recollect.ports.chat_model import ChatModel
 from recollect.ports.clock import Clock
 from recollect.ports.jobs import JobStore
 from recollect.ports.responder import Responder
 from recollect.ports.store import Store
-from recollect.ports.strategy import StrategyParts
+from recollect.ports.strategy import Strategy, StrategyParts
 from recollect.ports.windows import WindowCache
 from recollect.service.chat import Chat, ChatOptions
+from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.service.conversations import Conversations
 from recollect.service.job_attempts import AttemptLimits, Handler
 from recollect.service.keeping import TIDY, TITLE, Keeper, KeeperOptions
@@ -55,33 +58,11 @@ async def open(settings: Settings | None = None) -> Recollect:  # noqa: A001  # 
 
 def assemble(store: Store, settings: Settings, clock: Clock = system_clock) -> Recollect:
     """Put the service together on an open store; its worker is not started yet."""
-    from recollect.history.generators import choose_generator
-    from recollect.history.strategies import SUMMARISE, open_strategy
     from recollect.providers.choose import open_model
-    from recollect.service.compaction import CompactionSettings, Compactor
 
     model = open_model(settings, clock)
-    history, window_size = settings.history, settings.window.size
-    generators = choose_generator(history, model)
-    compactor = Compactor(store, generators, CompactionSettings.of(history), clock=clock, new_id=new_id)
-    strategy = open_strategy(
-        StrategyParts(
-            store=store,
-            compaction=compactor,
-            settings=history,
-            clock=clock,
-            new_id=new_id,
-            window_size=window_size,
-        )
-    )
-    days = settings.archive.retention_days
-    retention = None if days is None else timedelta(days=days)
-    lifecycle = Lifecycle(
-        store,
-        LifecycleOptions(timeout=settings.sessions.timeout, retention=retention),
-        clock=clock,
-        new_id=new_id,
-    )
+    compactor = _compactor(store, settings, model, clock)
+    lifecycle = _lifecycle(store, settings, clock)
     handlers: dict[str, Handler] = {
         SUMMARISE: compactor.summarise_job,
         TIDY: lifecycle.tidy_job,
@@ -91,31 +72,53 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock) -> R
     if model is not None:
         handlers[TITLE] = Titles(store, model, clock=clock).title_job
     worker = new_worker(store, handlers, settings, clock)
-    keeper = Keeper(
-        store,
-        strategy,
-        clock=clock,
-        new_id=new_id,
-        options=KeeperOptions(
-            idle=settings.sessions.timeout,
-            titles=model is not None,
-            propagate_errors=history.propagate_errors,
-            wake=worker.wake,
-        ),
+    options = KeeperOptions(
+        idle=settings.sessions.timeout,
+        titles=model is not None,
+        propagate_errors=settings.history.propagate_errors,
+        wake=worker.wake,
     )
-    options = ChatOptions(
-        write_policy=settings.storage.write_policy,
-        recall=settings.memory.context_limit if settings.memory.enabled else 0,
-    )
-    chat = Chat(store, keeper, _responder(model), clock=clock, new_id=new_id, options=options)
+    strategy = _strategy(store, settings, compactor, clock)
+    keeper = Keeper(store, strategy, clock=clock, new_id=new_id, options=options)
     return Recollect(
         store,
-        chat=chat,
+        chat=_chat(store, settings, keeper, model, clock),
         conversations=Conversations(store, keeper, clock=clock, new_id=new_id),
         lifecycle=lifecycle,
         worker=worker,
         model=model,
     )
+
+
+def _compactor(store: Store, settings: Settings, model: ChatModel | None, clock: Clock) -> Compactor:
+    generators = choose_generator(settings.history, model)
+    return Compactor(store, generators, CompactionSettings.of(settings.history), clock=clock, new_id=new_id)
+
+
+def _strategy(store: Store, settings: Settings, compactor: Compactor, clock: Clock) -> Strategy:
+    return open_strategy(
+        StrategyParts(
+            store=store,
+            compaction=compactor,
+            settings=settings.history,
+            clock=clock,
+            new_id=new_id,
+            window_size=settings.window.size,
+        )
+    )
+
+
+def _lifecycle(store: Store, settings: Settings, clock: Clock) -> Lifecycle:
+    days = settings.archive.retention_days
+    retention = None if days is None else timedelta(days=days)
+    options = LifecycleOptions(timeout=settings.sessions.timeout, retention=retention)
+    return Lifecycle(store, options, clock=clock, new_id=new_id)
+
+
+def _chat(store: Store, settings: Settings, keeper: Keeper, model: ChatModel | None, clock: Clock) -> Chat:
+    recall = settings.memory.context_limit if settings.memory.enabled else 0
+    options = ChatOptions(write_policy=settings.storage.write_policy, recall=recall)
+    return Chat(store, keeper, _responder(model), clock=clock, new_id=new_id, options=options)
 
 
 def _responder(model: ChatModel | None) -> Responder:

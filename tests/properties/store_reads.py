@@ -72,6 +72,7 @@ def conversation_queries(now: datetime) -> SearchStrategy[ConversationQuery]:
         limit=limits,
         after=st.none() | cursors,
         archived=values.maybe((True, False)),
+        active=values.maybe((True, False)),
         agent=values.maybe(values.AGENTS),
     )
 

@@ -170,17 +170,19 @@ def test_p20_damage_is_told_and_kept_and_the_current_message_is_stored(place: Pl
         after = Rig(place.driver, before.scope, options)
         with warnings_logged() as logged:
             reply = await after.chat.turn(after.scope, ChatRequest(text=text, conversation_id=C))
+            # What is too old for the prompt is noticed when it is read.
+            if table == "messages":
+                page = await after.conversations.get_messages(after.scope, C, limit=200)
+                assert page.corrupt == (broken,)
+                assert ids_of(page.messages) == [one for one in ids_of(messages) if one != broken] + [
+                    reply.user_message.id,
+                    reply.message.id,
+                ]
         assert reply.message.status == "complete"
         assert (reply.conversation_id == C) == (table != "conversations")
+        assert reply.damaged_id == (C if table == "conversations" else None)
         kept = await after.store.get_message(after.scope, reply.conversation_id, reply.user_message.id)
         assert kept.content == text
-        if table == "messages":
-            page = await after.conversations.get_messages(after.scope, C, limit=200)
-            assert page.corrupt == (broken,)
-            assert ids_of(page.messages) == [one for one in ids_of(messages) if one != broken] + [
-                reply.user_message.id,
-                reply.message.id,
-            ]
         kind = table.removesuffix("ies") + "y" if table == "summaries" else table.removesuffix("s")
         assert (kind, broken) in {(one.kind, one.id) for one in await after.store.list_damaged(after.scope)}
         assert logged

@@ -152,3 +152,16 @@ async def test_a_clock_that_was_wrong_at_one_look_erases_nothing(
     clock.advance(days=-365, hours=1)
     await look(service, "prune")
     assert await names(service) == ["c1"]
+
+
+async def test_a_conversation_that_woke_by_a_clock_set_back_is_looked_after(
+    service: Recollect, clock: FakeClock
+) -> None:
+    await talk(service, "a", "b")
+    clock.advance(hours=24)
+    await look(service, "tidy")
+    clock.advance(hours=-36)
+    await service.conversations.add_messages(ALICE, "a", [message("again")])
+    clock.advance(hours=24)
+    await look(service, "tidy")
+    assert "tidy" in await waiting(service)

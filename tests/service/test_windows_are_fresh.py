@@ -29,6 +29,7 @@ FIRST = [
     "rename",
     "edit",
     "erase",
+    "turn",
     "undo",
     "turn",
     "clear",

@@ -21,6 +21,7 @@ from recollect.domain.conversation import (
     ConversationChanges,
     ConversationCursor,
     ConversationQuery,
+    ConversationSearch,
     NewConversation,
 )
 from recollect.domain.erasure import Erasure
@@ -79,6 +80,7 @@ VALID: tuple[msgspec.Struct, ...] = (
     ConversationChanges(at=START),
     ConversationCursor(START, "c"),
     ConversationQuery(),
+    ConversationSearch(text="words"),
     NewConversation(id="c", at=START),
     Erasure(receipt_id="r", at=START),
     KEY,

@@ -128,10 +128,14 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 50
     after: ConversationCursor | None = None
     archived: bool | None = None
+    #: Only those that were used lately, or only the others.
+    active: bool | None = None
     agent: str | None = None
 
     def __post_init__(self) -> None:
         _check_page(self)
+        if self.active is not None:
+            check_flag(self.active, "active")
 
 
 class ConversationPage(msgspec.Struct, frozen=True, kw_only=True):

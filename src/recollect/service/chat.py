@@ -66,6 +66,8 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     recalled: tuple[Hit, ...]
     usage: Usage
     durability: Durability = "durable"
+    #: The conversation that was asked for, if it is damaged; the turn then began a new one.
+    damaged_id: str | None = None
 
 
 class _Kept(msgspec.Struct, frozen=True):
@@ -146,7 +148,8 @@ class Chat:
                 raise
         fresh = self._new_id()
         _log.warning("conversation %s is damaged; the turn is kept in %s", conversation_id, fresh)
-        return await self._turn_in(scope, fresh, request, asked)
+        reply = await self._turn_in(scope, fresh, request, asked)
+        return msgspec.structs.replace(reply, damaged_id=conversation_id)
 
     async def _turn_in(
         self, scope: Scope, conversation_id: str, request: ChatRequest, asked: RequestKey | None

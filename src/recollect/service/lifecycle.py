@@ -83,10 +83,9 @@ class Lifecycle:
         await self.cleanup_inactive(scope)
         # A clock that was wrong when the job was queued or is wrong now forgets nothing too early.
         await self._store.forget_requests(scope, min(now, job.created_at) - KEEP_ANSWERS)
-        newest = (await self._store.list_conversations(scope, ConversationQuery(limit=1))).items
-        if newest and newest[0].is_active:
+        if (await self._store.list_conversations(scope, ConversationQuery(limit=1, active=True))).items:
             await self._queue(scope, TIDY, now, now + self._options.timeout / 4)
-        if newest and self._options.retention is not None:
+        if self._options.retention is not None and await self._store.list_idle(scope, now, 1):
             await self._queue(scope, EXPIRE, now, await self._next_expiry(scope, now, self._options.retention))
 
     async def expire_job(self, scope: Scope, job: Job) -> None:

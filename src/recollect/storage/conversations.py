@@ -131,15 +131,16 @@ def lists(
     return [{**scoped(scope), "agent": name, "archived": state} for name in agents for state in states]
 
 
-def _by_activity(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _by_activity(found: list[dict[str, Any]], active: bool | None = None) -> list[dict[str, Any]]:
     """Part each list into active and inactive conversations, each of which is in order of activity."""
-    return [{**one, "active": active} for one in found for active in (True, False)]
+    states = (True, False) if active is None else (active,)
+    return [{**one, "active": state} for one in found for state in states]
 
 
 def page(tx: Transaction, scope: Scope, query: ConversationQuery) -> ConversationPage:
     """List conversations, newest activity first: the newest of each agent and state, merged."""
     found: list[Row] = []
-    for one in _by_activity(lists(tx, scope, query.agent, query.archived)):
+    for one in _by_activity(lists(tx, scope, query.agent, query.archived), query.active):
         found += _newest(tx, one, query)
     found.sort(key=_place, reverse=True)
     shown, more = found[: query.limit], len(found) > query.limit

@@ -117,7 +117,7 @@ class Conversations(Shelves):
         return find(self._reading(scope), conversation_id)
 
     async def list_conversations(self, scope: Scope, query: ConversationQuery) -> ConversationPage:
-        found = listed(self._reading(scope), query)
+        found = [c for c in listed(self._reading(scope), query) if query.active in (None, c.is_active)]
         items = tuple(found[: query.limit])
         more = len(found) > query.limit
         return ConversationPage(items=items, next=ConversationCursor(*by_activity(items[-1])) if more else None)

@@ -25,6 +25,14 @@ async def every_page(store: Store, scope: Scope, query: ConversationQuery) -> li
 class ConversationConformance:
     """Check what a store promises about conversations."""
 
+    async def test_active_and_inactive_conversations_are_listed_apart(self, store: Store) -> None:
+        for number in (1, 2, 3):
+            await store.append(ALICE, append(f"c{number}", f"m{number}", at=after(number)))
+        await store.mark_inactive(ALICE, after(2), 10)
+        for active, expected in ((True, ["c3"]), (False, ["c2", "c1"]), (None, ["c3", "c2", "c1"])):
+            page = await store.list_conversations(ALICE, ConversationQuery(active=active))
+            assert ids_of(page.items) == expected
+
     async def test_a_created_conversation_is_read_back(self, store: Store) -> None:
         new = conversation("c1", title="Trip to Lviv", agent="guide", metadata={"colour": "blue", "tags": ["a"]})
         created = await store.create_conversation(ALICE, new)

@@ -89,6 +89,7 @@ class WindowCacheConformance:
         ]
         await rig.settle()
         for number in order:
+            await writes[int(number)].stops()
             writes[int(number)].go()
             await rig.settle()
             for server in servers:

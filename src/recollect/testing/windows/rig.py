@@ -194,12 +194,21 @@ class Stepped:
         #: Where it stands now, if it was stopped.
         self.point: str | None = None
         self._go = asyncio.Event()
+        self._stopped = asyncio.Event()
         self.task = asyncio.ensure_future(call(self._pause))
+        self.task.add_done_callback(lambda _: self._stopped.set())
 
     def go(self) -> None:
         """Go on to the next point."""
         self.point = None
+        self._stopped.clear()
+        if self.task.done():
+            self._stopped.set()
         self._go.set()
+
+    async def stops(self) -> None:
+        """Wait until it stands at a point, or is done."""
+        await self._stopped.wait()
 
     @property
     def is_over(self) -> bool:
@@ -209,6 +218,7 @@ class Stepped:
     async def _pause(self, point: str) -> None:
         self.point = point
         self._go.clear()
+        self._stopped.set()
         await self._go.wait()
 
 
