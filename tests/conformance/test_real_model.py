@@ -52,7 +52,7 @@ def llama_url() -> Iterator[str]:
 
 @pytest.fixture(params=["openai", "anthropic"])
 async def model(request: pytest.FixtureRequest, llama_url: str) -> AsyncIterator[ChatModel]:
-    settings = Settings(model=ModelSettings(url=llama_url, kind=request.param, max_retries=0))
+    settings = Settings(model=ModelSettings(url=llama_url, kind=request.param))
     opened = open_model(settings, FakeClock())
     assert opened is not None
     yield opened
