@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,6 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A run that a shell put into the background ignores interrupts, and so would all that the tests start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     if worker is None:
         owned = OwnedRunFolder()

@@ -46,7 +46,8 @@ def test_p08_clearing_removes_messages_summaries_jobs_and_counters(place: Place)
         history = msgspec.structs.replace(history, delete_originals=deletes)
         rig = place.rig(Options(history=history))
         await rig.add(Speaker("o").messages([Said("user", "elsewhere")]), OTHER)
-        await fill(rig, talked, branch=branch)
+        # What is deleted already cannot be edited.
+        await fill(rig, talked, branch=branch and not deletes)
         messages = await rig.all_messages(all_branches=True)
         more = Speaker("late").messages([Said("user", "zither")] * rest)
         if more:
