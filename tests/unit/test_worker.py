@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -24,13 +23,6 @@ from recollect.service.patience import Pace
 from recollect.service.worker import Worker, WorkerOptions
 from recollect.testing.samples import ALICE, BOB, after
 from tests.support.worker_bench import Bench, forever, raises
-
-
-@pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    bench = Bench()
-    yield bench
-    await bench.close()
 
 
 async def test_due_jobs_are_done_each_in_its_scope(bench: Bench) -> None:

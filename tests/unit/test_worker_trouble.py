@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -18,13 +17,6 @@ from recollect.errors import (
 from recollect.storage.inmemory import InMemoryStore
 from recollect.testing.samples import ALICE, after
 from tests.support.worker_bench import Bench, forever
-
-
-@pytest.fixture
-async def bench() -> AsyncIterator[Bench]:
-    bench = Bench()
-    yield bench
-    await bench.close()
 
 
 async def test_a_heartbeat_keeps_a_long_job_from_others(bench: Bench) -> None:

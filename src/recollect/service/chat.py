@@ -160,7 +160,7 @@ class Chat:
         window = await self._keeper.window(scope, conversation_id)
         stored: tuple[Message, ...] = ()
         if policy == "ahead":
-            stored = await self._record_ahead(scope, self._append(conversation_id, (said,), window), window)
+            stored = await self._record_ahead(scope, self._keeper.append(window, conversation_id, (said,)), window)
             window = await self._keeper.window(scope, conversation_id)
         question = await self._question(scope, request, conversation_id, window, said.id)
         reply, status = await self._reply(question)
@@ -177,7 +177,7 @@ class Chat:
         else:
             record = TurnRecord(
                 id=self._new_id(),
-                append=self._append(conversation_id, (said, answer), window),
+                append=self._keeper.append(window, conversation_id, (said, answer)),
                 status=status,
                 usage=reply.usage,
                 answer=_kept_answer(asked, _Kept(conversation_id, said.id, answer.id, reply.usage)),
@@ -212,10 +212,6 @@ class Chat:
             appended = await _to_its_end(asyncio.create_task(self._store.record_turn(scope, record)))
         await self._keeper.added(scope, window, appended, record.append.jobs)
         return appended.messages
-
-    def _append(self, conversation_id: str, messages: tuple[NewMessage, ...], window: Window | None) -> Append:
-        jobs = self._keeper.jobs(window, conversation_id, len(messages))
-        return Append(conversation_id=conversation_id, messages=messages, at=self._clock(), jobs=jobs, create=True)
 
     async def _question(
         self, scope: Scope, request: ChatRequest, conversation_id: str, window: Window | None, said_id: str

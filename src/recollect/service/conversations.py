@@ -25,7 +25,7 @@ from recollect.domain.message import Message, NewMessage
 from recollect.domain.page import MessagePage, MessageQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
-from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch
+from recollect.domain.turn import Appended, ArchiveBatch, ArchivedBatch
 from recollect.errors import ConflictError
 from recollect.ports.clock import Clock
 from recollect.ports.store import Store
@@ -73,13 +73,7 @@ class Conversations:
     ) -> Appended:
         """Add messages at the head; those whose ids are stored are duplicates, and adding them again is safe."""
         window = await self._keeper.window(scope, conversation_id)
-        append = Append(
-            conversation_id=conversation_id,
-            messages=tuple(messages),
-            at=self._clock(),
-            jobs=self._keeper.jobs(window, conversation_id, len(messages)),
-            create=create,
-        )
+        append = self._keeper.append(window, conversation_id, tuple(messages), create=create)
         appended = await self._store.append(scope, append)
         _log.info("added %d messages to %s", len(appended.messages), conversation_id)
         await self._keeper.added(scope, window, appended, append.jobs)
@@ -122,13 +116,7 @@ class Conversations:
     ) -> ArchivedBatch:
         """Store what a client kept until now, in one transaction; overlap and repetition store nothing twice."""
         window = await self._keeper.window(scope, conversation_id)
-        append = Append(
-            conversation_id=conversation_id,
-            messages=tuple(messages),
-            at=self._clock(),
-            jobs=self._keeper.jobs(window, conversation_id, len(messages)),
-            create=True,
-        )
+        append = self._keeper.append(window, conversation_id, tuple(messages))
         batch = await self._store.archive(scope, ArchiveBatch(id=batch_id or self._new_id(), append=append))
         total = batch.archived + (0 if window is None else window.conversation.message_count)
         _log.info("archived %d messages of %s", batch.archived, conversation_id)

@@ -13,9 +13,9 @@ from typing import TypeVar
 import msgspec
 
 from recollect.domain.job import NewJob
-from recollect.domain.message import Message
+from recollect.domain.message import Message, NewMessage
 from recollect.domain.scope import Scope
-from recollect.domain.turn import Appended
+from recollect.domain.turn import Append, Appended
 from recollect.domain.window import Window
 from recollect.errors import ConversationNotFoundError, RecollectError, StrategyError
 from recollect.ports.clock import Clock
@@ -78,6 +78,18 @@ class Keeper:
         if window is None:
             return ()
         return self._asked(lambda: self._strategy.shown(window), window.uncovered, window)
+
+    def append(
+        self, window: Window | None, conversation_id: str, messages: tuple[NewMessage, ...], *, create: bool = True
+    ) -> Append:
+        """Return what stores these messages with the work that they make necessary."""
+        return Append(
+            conversation_id=conversation_id,
+            messages=messages,
+            at=self._clock(),
+            jobs=self.jobs(window, conversation_id, len(messages)),
+            create=create,
+        )
 
     def jobs(self, window: Window | None, conversation_id: str, added: int) -> tuple[NewJob, ...]:
         """Return the jobs to store with so many messages."""
