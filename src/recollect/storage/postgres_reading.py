@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,6 +31,8 @@ _TABLES = """
 SELECT relname FROM pg_class
 WHERE relnamespace = to_regnamespace('recollect') AND relkind = 'r' AND relname <> 'schema_migrations' ORDER BY relname
 """
+#: How often, and after which pause, a connection that seems to be there is looked for again.
+_FAREWELLS, _FAREWELL_SECONDS = 20, 0.1
 _SERVERS = """
 SELECT COUNT(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'recollect'
@@ -82,8 +85,15 @@ def require_all(connection: PostgresConnection) -> None:
 
 
 def require_alone(connection: PostgresConnection) -> None:
-    """Raise while a server uses the database."""
+    """Raise while a server uses the database; Postgres takes a moment to see that one has gone."""
     servers = value(connection, _SERVERS)
+    for _ in range(_FAREWELLS):
+        if not servers:
+            return
+        time.sleep(_FAREWELL_SECONDS)
+        # Within a transaction Postgres shows what it saw first.
+        connection.execute("SELECT pg_stat_clear_snapshot()")
+        servers = value(connection, _SERVERS)
     if servers:
         raise StorageLockedError(f"{servers} connections of a server use the database; stop the server first")
 
