@@ -32,6 +32,7 @@ from benchmarks.harness import (
     Options,
     Report,
     Sample,
+    Watch,
     compare,
     run,
     steps,
@@ -247,14 +248,15 @@ async def _measure_cleanup(bench: Bench, work: str, sessions: int) -> None:
 async def _clean_up(system: FloorSessions | IdleSessions, user: int, sessions: int) -> Sample:
     """Mark the idle sessions of a user, batch by batch, and note what each session took."""
     latencies: list[float] = []
-    started = before = time.perf_counter()
+    watch = Watch()
+    before = watch.started
     while marked := await _answer(system.mark(user, MARKED)):
         after = time.perf_counter()
         latencies += [(after - before) / marked] * marked
         before = after
     if len(latencies) != sessions:
         raise SystemExit(f"{system.name} marked {len(latencies)} of {sessions} sessions")
-    return Sample(latencies, time.perf_counter() - started)
+    return watch.sample(latencies)
 
 
 async def _answer(value: Awaitable[T] | T) -> T:

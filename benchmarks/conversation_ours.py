@@ -55,9 +55,8 @@ class Constant:
 
     async def reply(self, question: Question) -> Reply:
         """Return the same reply to everything."""
-        known = [*question.summaries, *(hit.message.content for hit in question.recalled)]
-        window = [(message.role, message.content) for message in question.window]
-        self.prompt = [*(("system", text) for text in known), *window, ("user", question.text)]
+        told = [(message.role, message.text) for message in question.context.messages]
+        self.prompt = [("system", question.context.prompt), *told]
         return Reply(text=REPLY, usage=Usage())
 
 

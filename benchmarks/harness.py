@@ -11,6 +11,7 @@ import asyncio
 import gc
 import inspect
 import json
+import resource
 import statistics
 import tempfile
 import threading
@@ -36,7 +37,10 @@ class Row:
     system: str
     ops_s: float
     p50_us: float
+    p95_us: float
     p99_us: float
+    #: Processor time of one operation, in all threads and children of the process.
+    cpu_us: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +54,35 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One repetition: the seconds each operation took, and how long all of them took together."""
+    """One repetition: the seconds each operation took, and what all took together, by clock and by processor."""
 
     latencies: list[float]
     elapsed: float
+    processor: float
 
     def percentile(self, share: float) -> float:
         """Return the latency that this share of the operations does not exceed, in seconds."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+class Watch:
+    """Measure one repetition, from when this is made."""
+
+    def __init__(self) -> None:
+        """Start."""
+        self._processor = _processor()
+        self.started = time.perf_counter()
+
+    def sample(self, latencies: list[float]) -> Sample:
+        """Stop, and return what was measured with what each operation took."""
+        return Sample(latencies, time.perf_counter() - self.started, _processor() - self._processor)
+
+
+def _processor() -> float:
+    """Return the seconds that processors worked for this process and the children that ended."""
+    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +152,7 @@ class Report:
 
     def _show_rows(self) -> None:
         table = Table("work", "system", title="higher ops/s and lower µs are better")
-        for name in ("ops/s", "p50 µs", "p99 µs"):
+        for name in ("ops/s", "p50 µs", "p95 µs", "p99 µs", "CPU µs"):
             table.add_column(name, justify="right")
         previous = None
         for row in self.rows:
@@ -136,7 +160,7 @@ class Report:
                 table.add_section()
             previous = row.work
             best = max(other.ops_s for other in self.rows if other.work == row.work)
-            figures = (_short(row.ops_s), _short(row.p50_us), _short(row.p99_us))
+            figures = map(_short, (row.ops_s, row.p50_us, row.p95_us, row.p99_us, row.cpu_us))
             table.add_row(row.work, row.system, *figures, style="bold" if row.ops_s == best else None)
         self._console.print(table)
 
@@ -187,7 +211,9 @@ def summed_up(work: str, system: str, samples: Sequence[Sample]) -> Row:
         system=system,
         ops_s=middle([len(s.latencies) / s.elapsed for s in samples]),
         p50_us=middle([s.percentile(0.5) * 1e6 for s in samples]),
+        p95_us=middle([s.percentile(0.95) * 1e6 for s in samples]),
         p99_us=middle([s.percentile(0.99) * 1e6 for s in samples]),
+        cpu_us=middle([s.processor / len(s.latencies) * 1e6 for s in samples]),
     )
 
 
@@ -204,8 +230,8 @@ async def _drive(contender: Contender, effort: Effort) -> Sample:
 
 async def _drive_tasks(contender: Contender, effort: Effort) -> Sample:
     latencies: list[float] = []
-    started = time.perf_counter()
-    end = started + effort.seconds
+    watch = Watch()
+    end = watch.started + effort.seconds
 
     async def client(number: int) -> None:
         count = 0
@@ -220,13 +246,12 @@ async def _drive_tasks(contender: Contender, effort: Effort) -> Sample:
             before = after
 
     await asyncio.gather(*(client(number) for number in range(contender.clients)))
-    return Sample(latencies, time.perf_counter() - started)
+    return watch.sample(latencies)
 
 
 def _drive_one(contender: Contender, effort: Effort) -> Sample:
-    started = time.perf_counter()
-    latencies = _loop(contender.operation, 0, started + effort.seconds, effort.at_least)
-    return Sample(latencies, time.perf_counter() - started)
+    watch = Watch()
+    return watch.sample(_loop(contender.operation, 0, watch.started + effort.seconds, effort.at_least))
 
 
 def _drive_threads(contender: Contender, effort: Effort) -> Sample:
@@ -241,11 +266,10 @@ def _drive_threads(contender: Contender, effort: Effort) -> Sample:
     for thread in threads:
         thread.start()
     barrier.wait()
-    started = time.perf_counter()
+    watch = Watch()
     for thread in threads:
         thread.join()
-    elapsed = time.perf_counter() - started
-    return Sample([latency for part in parts for latency in part], elapsed)
+    return watch.sample([latency for part in parts for latency in part])
 
 
 def _loop(operation: Operation, number: int, end: float, at_least: int) -> list[float]:

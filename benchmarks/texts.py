@@ -50,6 +50,24 @@ def make_texts(count: int, seed: int = 20) -> list[str]:
     return [_message(draw) for _ in range(count)]
 
 
+def make_statements(count: int, seed: int = 21) -> list[str]:
+    """Return this many different sentences, as a memory is one."""
+    draw = random.Random(seed)
+    made: dict[str, None] = {}
+    while len(made) < count:
+        made[_sentence(draw)] = None
+    return list(made)
+
+
+def make_questions(count: int, seed: int = 22) -> list[str]:
+    """Return this many short questions about what the sentences speak of."""
+    draw = random.Random(seed)
+    return [
+        f"What did I say about the {draw.choice(ADJECTIVES)} {draw.choice(NOUNS)} and my {draw.choice(NOUNS)}?"
+        for _ in range(count)
+    ]
+
+
 def _message(draw: random.Random) -> str:
     wanted = draw.randint(SHORTEST, LONGEST - 160)
     text = _sentence(draw)

@@ -7,30 +7,43 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.history.generators import choose_generator
 from recollect.history.strategies import SUMMARISE, open_strategy
 from recollect.ports.chat_model import ChatModel
 from recollect.ports.clock import Clock
+from recollect.ports.embedder import Embedder
+from recollect.ports.events import Events
 from recollect.ports.jobs import JobStore
 from recollect.ports.responder import Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
 from recollect.ports.windows import WindowCache
+from recollect.providers.metered import MeteredModel
 from recollect.service.chat import Chat, ChatOptions
 from recollect.service.compaction import CompactionSettings, Compactor
+from recollect.service.context import ContextOptions, Contexts
 from recollect.service.conversations import Conversations
 from recollect.service.job_attempts import AttemptLimits, Handler
-from recollect.service.keeping import TIDY, TITLE, Keeper, KeeperOptions
+from recollect.service.keeping import EXTRACT, TIDY, TITLE, Keeper, KeeperOptions
+from recollect.service.ledger import Ledger
 from recollect.service.lifecycle import EXPIRE, PRUNE, Lifecycle, LifecycleOptions
+from recollect.service.means import Means
+from recollect.service.notes import Notes
 from recollect.service.patience import Pace
-from recollect.service.recollect import Recollect
+from recollect.service.recollect import Outside, Recollect, UseCases
 from recollect.service.titles import Titles
 from recollect.service.worker import Worker, WorkerOptions
 from recollect.settings import Settings
+from recollect.storage.local_events import LocalEvents
 
 if TYPE_CHECKING:
+    from recollect.service.embedding import Embedding
+    from recollect.service.forgetting import Forgetting
+    from recollect.service.learning import Learner
+    from recollect.service.memories import Memories
+    from recollect.service.recall import Recall
     from recollect.storage.driver import Driver
 
 
@@ -47,7 +60,7 @@ async def open(settings: Settings | None = None) -> Recollect:  # noqa: A001  # 
     settings = settings or Settings.load()
     store = await open_store(settings)
     try:
-        service = assemble(store, settings)
+        service = assemble(store, settings, events=await _open_events(settings))
     except BaseException:  # the store must not outlive a failed opening
         await store.close()
         raise
@@ -56,54 +69,171 @@ async def open(settings: Settings | None = None) -> Recollect:  # noqa: A001  # 
     return service
 
 
-def assemble(store: Store, settings: Settings, clock: Clock = system_clock) -> Recollect:
+class _Ground(NamedTuple):
+    """What every part stands on."""
+
+    store: Store
+    settings: Settings
+    means: Means
+    model: ChatModel | None
+    ledger: Ledger
+
+
+def assemble(store: Store, settings: Settings, clock: Clock = system_clock, events: Events | None = None) -> Recollect:
     """Put the service together on an open store; its worker is not started yet."""
     from recollect.providers.choose import open_model
+    from recollect.telemetry.prometheus import PrometheusMeter
 
-    model = open_model(settings, clock)
-    compactor = _compactor(store, settings, model, clock)
+    meter = PrometheusMeter()
+    means = Means(
+        clock=clock,
+        new_id=new_id,
+        events=events or LocalEvents(),
+        meter=meter,
+        wake=lambda at: worker.wake(at),  # noqa: PLW0108  # the worker is made of handlers that need these means
+    )
+    chosen = open_model(settings, clock)
+    model = None if chosen is None else MeteredModel(chosen, meter)
+    ledger = Ledger(store, clock=clock, new_id=new_id, meter=meter)
+    ground = _Ground(store, settings, means, model, ledger)
+    compactor = _compactor(ground)
     lifecycle = _lifecycle(store, settings, clock)
+    memory = _memory(ground)
+    worker = new_worker(store, _handlers(ground, compactor, lifecycle, memory), settings, clock)
+    keeper = _keeper(ground, compactor, memory)
+    contexts = _contexts(ground, keeper, memory)
+    use = UseCases(
+        chat=_chat(ground, keeper, contexts),
+        conversations=Conversations(store, keeper, clock=clock, new_id=new_id),
+        contexts=contexts,
+        memories=memory.memories,
+        learner=memory.learner,
+        recall=memory.recall,
+        forgetting=memory.forgetting,
+        notes=Notes(store, means.events, clock=clock),
+        embedding=memory.embedding,
+        lifecycle=lifecycle,
+        ledger=ledger,
+    )
+    outside = Outside(events=means.events, embedder=memory.embedder, model=model, metrics=meter.render)
+    return Recollect(store, use, worker=worker, outside=outside)
+
+
+def _handlers(ground: _Ground, compactor: Compactor, lifecycle: Lifecycle, memory: _Memory) -> dict[str, Handler]:
+    """Return who does each kind of job; what models spend on it is entered in the ledger."""
+    from recollect.service.embedding import EMBED
+    from recollect.service.forgetting import FADE
+    from recollect.service.memories import ERASE_MEMORY
+
     handlers: dict[str, Handler] = {
         SUMMARISE: compactor.summarise_job,
-        TIDY: lifecycle.tidy_job,
+        TIDY: memory.forgetting.looking(lifecycle.tidy_job),
+        FADE: memory.forgetting.fade_job,
         EXPIRE: lifecycle.expire_job,
         PRUNE: lifecycle.prune_job,
+        EXTRACT: memory.learner.extract_job,
+        EMBED: memory.embedding.embed_job,
+        ERASE_MEMORY: memory.memories.erase_memory_job,
     }
-    if model is not None:
-        handlers[TITLE] = Titles(store, model, clock=clock).title_job
-    worker = new_worker(store, handlers, settings, clock)
+    if ground.model is not None:
+        handlers[TITLE] = Titles(ground.store, ground.model, clock=ground.means.clock).title_job
+    return {kind: ground.ledger.billed(kind, handler) for kind, handler in handlers.items()}
+
+
+def _keeper(ground: _Ground, compactor: Compactor, memory: _Memory) -> Keeper:
+    settings = ground.settings
     options = KeeperOptions(
         idle=settings.sessions.timeout,
-        titles=model is not None,
+        debounce=timedelta(seconds=settings.jobs.debounce_seconds),
+        titles=ground.model is not None,
+        extract=settings.memory.enabled,
         propagate_errors=settings.history.propagate_errors,
-        wake=worker.wake,
+        wake=ground.means.wake,
     )
-    strategy = _strategy(store, settings, compactor, clock)
-    keeper = Keeper(store, strategy, clock=clock, new_id=new_id, options=options)
-    return Recollect(
-        store,
-        chat=_chat(store, settings, keeper, model, clock),
-        conversations=Conversations(store, keeper, clock=clock, new_id=new_id),
-        lifecycle=lifecycle,
-        worker=worker,
-        model=model,
+    return Keeper(
+        ground.store,
+        _strategy(ground, compactor),
+        clock=ground.means.clock,
+        new_id=new_id,
+        options=options,
+        embedding=memory.embedding if settings.memory.enabled else None,
     )
 
 
-def _compactor(store: Store, settings: Settings, model: ChatModel | None, clock: Clock) -> Compactor:
-    generators = choose_generator(settings.history, model)
-    return Compactor(store, generators, CompactionSettings.of(settings.history), clock=clock, new_id=new_id)
+def _chat(ground: _Ground, keeper: Keeper, contexts: Contexts) -> Chat:
+    options = ChatOptions(write_policy=ground.settings.storage.write_policy)
+    return Chat(ground.store, keeper, contexts, _responder(ground.model), ground.means, options)
 
 
-def _strategy(store: Store, settings: Settings, compactor: Compactor, clock: Clock) -> Strategy:
+class _Memory(NamedTuple):
+    """What learns and recalls."""
+
+    embedder: Embedder
+    embedding: Embedding
+    memories: Memories
+    learner: Learner
+    forgetting: Forgetting
+    recall: Recall
+
+
+def _memory(ground: _Ground) -> _Memory:
+    from recollect.domain.likeness import DEFAULT_THRESHOLDS, SENTENCE_THRESHOLDS
+    from recollect.embedding.choose import open_embedder
+    from recollect.extraction.extractors import choose_extractor
+    from recollect.providers.choose_embedder import open_http_embedder
+    from recollect.service.embedding import Embedding
+    from recollect.service.forgetting import Forgetting
+    from recollect.service.knowledge import Knowledge
+    from recollect.service.learning import Learner, LearningOptions
+    from recollect.service.memories import Memories
+    from recollect.service.memory_writer import MemoryWriter
+    from recollect.service.recall import Recall
+
+    store, settings, means = ground.store, ground.settings, ground.means
+    embedder = open_embedder(settings, lambda chosen: open_http_embedder(chosen, means.clock))
+    thresholds = DEFAULT_THRESHOLDS if settings.embedding.kind == "static" else SENTENCE_THRESHOLDS
+    embedding = Embedding(store, embedder, means, thresholds)
+    knowledge = Knowledge(store, embedding)
+    writer = MemoryWriter(store, knowledge, embedding, means, max_per_conversation=settings.memory.max_per_session)
+    options = LearningOptions(threshold=settings.memory.extraction_threshold)
+    return _Memory(
+        embedder,
+        embedding,
+        Memories(store, writer, embedding, means),
+        Learner(store, writer, choose_extractor(settings.memory, ground.model), means, options),
+        Forgetting(store, writer, means, settings.memory.half_life),
+        Recall(store, knowledge, embedding, means),
+    )
+
+
+def _contexts(ground: _Ground, keeper: Keeper, memory: _Memory) -> Contexts:
+    settings = ground.settings
+    options = ContextOptions(
+        system=settings.context.system,
+        format=settings.context.format,
+        budget=settings.context.budget,
+        memories=settings.memory.context_limit,
+        passages=settings.context.passages,
+        recent=settings.memory.recent_limit,
+    )
+    return Contexts(ground.store, keeper, memory.recall if settings.memory.enabled else None, options)
+
+
+def _compactor(ground: _Ground) -> Compactor:
+    history = ground.settings.history
+    generators = choose_generator(history, ground.model)
+    return Compactor(ground.store, generators, CompactionSettings.of(history), clock=ground.means.clock, new_id=new_id)
+
+
+def _strategy(ground: _Ground, compactor: Compactor) -> Strategy:
     return open_strategy(
         StrategyParts(
-            store=store,
+            store=ground.store,
             compaction=compactor,
-            settings=settings.history,
-            clock=clock,
+            settings=ground.settings.history,
+            clock=ground.means.clock,
             new_id=new_id,
-            window_size=settings.window.size,
+            window_size=ground.settings.window.size,
         )
     )
 
@@ -115,12 +245,6 @@ def _lifecycle(store: Store, settings: Settings, clock: Clock) -> Lifecycle:
     return Lifecycle(store, options, clock=clock, new_id=new_id)
 
 
-def _chat(store: Store, settings: Settings, keeper: Keeper, model: ChatModel | None, clock: Clock) -> Chat:
-    recall = settings.memory.context_limit if settings.memory.enabled else 0
-    options = ChatOptions(write_policy=settings.storage.write_policy, recall=recall)
-    return Chat(store, keeper, _responder(model), clock=clock, new_id=new_id, options=options)
-
-
 def _responder(model: ChatModel | None) -> Responder:
     if model is not None:
         from recollect.providers.responder import ModelResponder
@@ -129,6 +253,14 @@ def _responder(model: ChatModel | None) -> Responder:
     from recollect.providers.offline import OfflineResponder
 
     return OfflineResponder()
+
+
+async def _open_events(settings: Settings) -> Events:
+    if settings.storage.sqlite_path is not None:
+        return LocalEvents()
+    from recollect.storage.postgres_events import PostgresEvents
+
+    return await PostgresEvents.open(settings.storage.database)
 
 
 async def open_store(settings: Settings) -> Store:
@@ -174,6 +306,7 @@ def _window_cache(settings: Settings, driver: Driver) -> WindowCache:
 
     return LocalWindows(
         mark=driver.mark,
+        settled_mark=driver.settled_mark,
         clock=system_clock,
         max_conversations=settings.sessions.max_cached,
         idle=settings.sessions.timeout,
@@ -184,7 +317,7 @@ def _window_cache(settings: Settings, driver: Driver) -> WindowCache:
 async def open_worker(settings: Settings) -> AsyncIterator[Worker]:
     """Open the store and a worker on it, which is not started yet; both have ended when this does."""
     store = await open_store(settings)
-    async with assemble(store, settings) as service:
+    async with assemble(store, settings, events=await _open_events(settings)) as service:
         yield service.worker
 
 

@@ -225,6 +225,11 @@ class ProviderOutputError(ProviderError):
 
     code = "provider_output"
 
+    def __init__(self, *args: object, raw: str = "") -> None:
+        super().__init__(*args)
+        #: What it answered, where a person needs it to see the fault: cut, without secrets, and in no log.
+        self.raw = raw
+
 
 class StrategyError(RecollectError):
     """A strategy failed after the messages were stored, and the settings say to tell."""

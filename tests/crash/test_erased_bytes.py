@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -22,12 +25,16 @@ from recollect.domain.page import SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.domain.turn import Append, TurnRecord
+from recollect.errors import StorageUnavailableError
 from recollect.storage import erasure as erasing
-from recollect.storage import sqlite
+from recollect.storage import sqlite, sqlite_scrubber, sqlite_writer
 from recollect.storage.sqlite import SqliteDriver, SqliteOptions
+from recollect.storage.sqlite_connection import connect
+from recollect.storage.sqlite_gaps import Layout
 from recollect.storage.store import SqlStore
 from tests.support.simulated_disk import SimulatedDisk
-from tests.support.store_contents import PATH
+from tests.support.simulated_disk_faults import FaultKind
+from tests.support.store_contents import PATH, check_file, check_index
 from tests.support.store_script import AT, CONVERSATION, SCOPE, append, turn
 
 CANARY = "zqcanary7f3a"
@@ -47,33 +54,6 @@ class Place:
     def holds(self, words: bytes = TAIL) -> list[str]:
         """Name the files that hold the words."""
         return [name for name, content in self._raw().items() if words.lower() in content.lower()]
-
-    def uses(self, words: bytes) -> list[str]:
-        """Name the files that hold the words anywhere but in a part of a page that SQLite does not use."""
-        found = ((name, content.lower()) for name, content in self._raw().items())
-        return [name for name, content in found if any(not is_unused(content, at) for at in places(content, words))]
-
-
-def places(content: bytes, words: bytes) -> Iterator[int]:
-    """List where the words begin."""
-    at = content.find(words)
-    while at >= 0:
-        yield at
-        at = content.find(words, at + 1)
-
-
-def is_unused(database: bytes, at: int) -> bool:
-    """Tell whether a byte lies between the cell pointers and the cells of a page, as the file format defines them."""
-    if not database.startswith(b"sqlite format 3"):
-        return False
-    size = int.from_bytes(database[16:18], "big")
-    page = at - at % size
-    header = page or 100
-    kind = database[header]
-    cells = int.from_bytes(database[header + 3 : header + 5], "big")
-    pointers_end = header + (12 if kind in (2, 5) else 8) + 2 * cells
-    content_start = page + int.from_bytes(database[header + 5 : header + 7], "big")
-    return kind in (2, 5, 10, 13) and pointers_end <= at < content_start
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -202,6 +182,10 @@ def noise(rng: Random, words: int) -> str:
     return " ".join(f"{rng.getrandbits(32):08x}" for _ in range(words))
 
 
+#: With these SQLite leaves copies of erased rows in the unused parts of pages, if nobody zeroes them.
+LEFT_BEHIND = (2, 3196764541)
+
+
 async def erase_among_moving_rows(place: Place, rng: Random, size: int) -> list[bytes]:
     """Write rows of many sizes in random order, so that they move between pages; erase some, return their secrets."""
     marked: dict[str, bytes] = {}
@@ -226,32 +210,151 @@ async def erase_among_moving_rows(place: Place, rng: Random, size: int) -> list[
     return list(marked.values())
 
 
-async def test_erased_words_are_in_nothing_that_is_used_however_the_pages_were_split(
-    place: Place, seed: int, count: Callable[[int, int], int]
+@pytest.mark.parametrize("chance", [None, *LEFT_BEHIND], ids=["any", *map(str, LEFT_BEHIND)])
+async def test_erased_words_are_in_no_byte_however_the_pages_were_split(
+    place: Place, chance: int | None, seed: int, count: Callable[[int, int], int]
 ) -> None:
     print(f"seed {seed}")
-    secrets = await erase_among_moving_rows(place, Random(seed), count(400, 2_000))
-    assert [secret for secret in secrets if place.uses(secret)] == []
-
-
-#: SQLite may leave a copy of a row that it moves in the unused part of the page, where `secure_delete` does not reach.
-#: Nothing reads it, but it is there until the page is written anew; with these seeds it happens.
-LEFT_BEHIND = (2, 3196764541)
-
-
-@pytest.mark.parametrize(
-    "chance",
-    [
-        *(1, 3, 4),
-        *(
-            pytest.param(one, marks=pytest.mark.xfail(reason="SQLite leaves a copy of a moved row", strict=True))
-            for one in LEFT_BEHIND
-        ),
-    ],
-)
-async def test_erased_words_are_in_no_byte_however_the_pages_were_split(place: Place, chance: int) -> None:
-    secrets = await erase_among_moving_rows(place, Random(chance), 400)
+    secrets = await erase_among_moving_rows(place, Random(chance or seed), 400 if chance else count(400, 2_000))
     assert [secret for secret in secrets if place.holds(secret)] == []
+
+
+async def test_erased_words_are_in_no_byte_when_the_file_is_looked_at_in_many_steps(
+    place: Place, seed: int, count: Callable[[int, int], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print(f"seed {seed}")
+    monkeypatch.setattr(sqlite_scrubber, "SLICE", 3 * 4096)
+    monkeypatch.setattr(sqlite_scrubber, "CHUNK", 2 * 4096)
+    monkeypatch.setattr(sqlite_scrubber, "MAX_CHANGED", 40)
+    monkeypatch.setattr(sqlite_writer, "CHECKPOINT_PAGES", 60)
+    secrets = await erase_among_moving_rows(place, Random(seed), count(150, 1_000))
+    assert [secret for secret in secrets if place.holds(secret)] == []
+
+
+async def test_what_others_keep_in_their_caches_does_not_come_back(
+    tmp_path: Path, seed: int, count: Callable[[int, int], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    print(f"seed {seed}")
+    monkeypatch.setattr(sqlite_writer, "CHECKPOINT_PAGES", 60)
+    rng = Random(seed)
+    places = [Place(await SqliteDriver.open(tmp_path / "r.db"), lambda: files_in(tmp_path)) for _ in range(3)]
+    held: list[tuple[Place, str, bytes]] = []
+    gone: list[bytes] = []
+    for number in range(count(300, 3_000)):
+        place, name, secret = rng.choice(places), f"m{rng.getrandbits(40):010x}", f"{rng.getrandbits(96):024x}"
+        text = f"{noise(rng, rng.choice((1, 5, 30, 120)))} qz{secret}"
+        new = NewMessage(id=name, role="user", content=text, created_at=AT)
+        await place.store.append(SCOPE, Append(conversation_id="c", messages=(new,), at=AT, create=True))
+        held.append((place, name, secret.encode()))
+        if number % 5 == 4:
+            _, victim, words = held.pop(rng.randrange(len(held)))
+            await place.store.erase_message(SCOPE, "c", victim, erasure(victim))
+            gone.append(words)
+            raw = b"".join(files_in(tmp_path).values())
+            assert [words for words in gone if words in raw] == []
+    for place in places:
+        await place.store.close()
+
+
+def words_told_before_a_kill(path: Path, seed: int, erasures: int) -> list[bytes]:
+    """Run processes that write and erase in one file, kill them all after so many erasures, and return what is gone."""
+    command = [sys.executable, "-m", "tests.support.erasing_process", str(path)]
+    processes = [
+        subprocess.Popen([*command, str(seed + number)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        for number in range(2)
+    ]
+    first = processes[0].stdout
+    assert first is not None
+    told = [first.readline().strip() for _ in range(erasures)]
+    for process in processes:
+        process.kill()
+    for process in processes:
+        rest, _ = process.communicate()
+        told += [line for line in rest.split() if len(line) == 24]
+    assert all(told)
+    return told
+
+
+async def test_processes_that_are_killed_leave_nothing_that_was_erased(
+    tmp_path: Path, seed: int, count: Callable[[int, int], int]
+) -> None:
+    print(f"seed {seed}")
+    path, gone = tmp_path / "r.db", []
+    for number in range(count(2, 40)):
+        gone += words_told_before_a_kill(path, seed + 10 * number, 2 + (seed + number) % 5)
+        store = SqlStore(await SqliteDriver.open(path))
+        await note(store)
+        await store.close()
+        raw = b"".join(files_in(tmp_path).values())
+        assert [words for words in gone if words in raw] == []
+        connection = connect(str(path))
+        check_index(connection, check_file(connection))
+        connection.close()
+
+
+@pytest.mark.parametrize("kind", ["io_error", "full"])
+async def test_a_scrub_that_failed_is_made_good_by_a_later_write(kind: FaultKind) -> None:
+    failed = 0
+    for at in range(1, 80, 3):
+        with SimulatedDisk() as disk:
+            driver = await SqliteDriver.open(PATH, SqliteOptions(vfs=disk.name, check=False))
+            place = Place(driver, disk.raw_bytes)
+            await spread(place.store)
+            await note(place.store)
+            await driver.write(SCOPE, lambda tx: erasing.conversation(tx, SCOPE, CONVERSATION, erasure()))
+            disk.fail(kind, at=at, once=False)
+            try:
+                await driver.scrub()
+            except StorageUnavailableError:
+                failed += 1
+            disk.heal()
+            await note(place.store)
+            await note(place.store)
+            await driver.close()
+            assert place.holds() == []
+    assert failed > 3
+
+
+async def test_an_erasure_looks_only_at_pages_that_changed_since_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_writer, "CHECKPOINT_PAGES", 60)
+    with SimulatedDisk() as disk:
+        driver = await SqliteDriver.open(PATH, SqliteOptions(vfs=disk.name, check=False))
+        place = Place(driver, disk.raw_bytes)
+        looked: list[int] = []
+        spans = Layout.spans_to_zero
+
+        def counted(layout: Layout, number: int, page: bytes) -> list[tuple[int, int]]:
+            looked.append(number)
+            return spans(layout, number, page)
+
+        monkeypatch.setattr(Layout, "spans_to_zero", counted)
+        for number in range(300):
+            new = NewMessage(id=f"m{number}", role="user", content=noise(Random(number), 600), created_at=AT)
+            await place.store.append(SCOPE, Append(conversation_id="c", messages=(new,), at=AT, create=True))
+        await place.store.erase_message(SCOPE, "c", "m0", erasure("first"))
+        pages = len(disk.raw_bytes()[PATH]) // 4096
+        assert set(looked) == set(range(1, pages + 1))
+        for number in range(100, 120):
+            looked.clear()
+            await place.store.erase_message(SCOPE, "c", f"m{number}", erasure(f"r{number}"))
+            assert 0 < len(looked) < pages / 3
+        await driver.close()
+
+
+async def test_a_scrub_keeps_the_locks_of_its_process(tmp_path: Path) -> None:
+    path = tmp_path / "r.db"
+    store = SqlStore(await SqliteDriver.open(path))
+    await spread(store)
+    await store.erase_conversation(SCOPE, CONVERSATION, erasure())
+    await note(store)
+    # Whoever closes a file last removes its WAL; another process must see that this one still has it open.
+    code = "import apsw, sys; c = apsw.Connection(sys.argv[1]); c.execute('SELECT COUNT(*) FROM notes'); c.close()"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, str(path))
+    assert await process.wait() == 0
+    assert (tmp_path / "r.db-wal").stat().st_size > 0
+    await note(store)
+    await store.close()
+    assert not (tmp_path / "r.db-wal").exists()
 
 
 async def test_a_reader_in_the_way_delays_the_scrub_until_a_later_write(

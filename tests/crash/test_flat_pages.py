@@ -212,6 +212,9 @@ async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
         "find_message",
         "same_statement",
         "queued_job",
+        "usage_of_period",
+        "usage_of_conversation",
+        "all_usage_of_conversation",
     )
     for name in listed:
         sql, names = load_positional()[name]

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from recollect.testing import DurabilityConformance, StoreConformance, WindowCacheConformance
+from recollect.testing.embedders import EmbedderConformance
 from tests.meta.source_tree import ROOT
 
 TEST = re.compile(r"`(test_\w+)`")
@@ -14,6 +15,7 @@ TEST = re.compile(r"`(test_\w+)`")
 PAGES: dict[str, tuple[tuple[type, ...], int]] = {
     "store": ((StoreConformance, DurabilityConformance), 50),
     "windows": ((WindowCacheConformance,), 10),
+    "embedders": ((EmbedderConformance,), 8),
 }
 
 pytestmark = pytest.mark.parametrize("name", PAGES)

@@ -29,6 +29,7 @@ CHANGES = {
     "UPDATE notes SET notes = 'other'": "notes acme/alice/assistant does not match",
     "UPDATE note_versions SET notes = 'other'": "note_versions acme/alice/assistant does not match",
     "UPDATE jobs SET payload = '{}'": "jobs acme/alice/j1 does not match",
+    "UPDATE usage SET input_tokens = 6 WHERE kind = 'extract'": "usage acme/alice/u1 does not match",
     "UPDATE requests SET digest = 'other', body = 'b'": "requests acme/alice/key does not match",
     "DELETE FROM memory_sources WHERE memory_id = 'y2'": "memory_sources acme/alice differs from what the memories",
     "DELETE FROM messages WHERE id = 'm3'": "conversations acme/alice/c1 counts 4 messages and has 3",

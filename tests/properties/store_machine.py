@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 import msgspec
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import initialize, rule
 from hypothesis.strategies import DataObject
 
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import RequestStart
 from recollect.domain.job import Claim, ClaimRequest, JobFailure, NewJob
-from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, NewMemory, Source
+from recollect.domain.memory import NewMemory, Source
 from recollect.domain.message import NewMessage
 from recollect.domain.note import NoteChange
 from recollect.domain.page import MessageQuery
@@ -28,6 +28,7 @@ from recollect.storage.inmemory import InMemoryStore
 from recollect.storage.inmemory.shelves import UserData
 from recollect.testing.clock import START
 from tests.properties import store_values as values
+from tests.properties.store_memory_rules import MemoryRules
 from tests.properties.store_reads import everything, retry_requests, some_read
 from tests.properties.store_values import USERS, draw_run, mostly, pick
 
@@ -53,7 +54,7 @@ JUNK: tuple[object, ...] = (
 )
 
 
-class StoreMachine(RuleBasedStateMachine):
+class StoreMachine(MemoryRules):
     """Every write of the ports, on few ids, by a clock that also runs backwards."""
 
     def __init__(self, open_store: Open, *, durable: bool, place: str = "") -> None:
@@ -171,7 +172,7 @@ class StoreMachine(RuleBasedStateMachine):
         if self.appended:
             first, second = data.draw(pick(self.appended)), data.draw(pick(self.appended))
             overlap = (first.messages + second.messages)[start:] or first.messages
-            batch = ArchiveBatch(id="again", append=msgspec.structs.replace(first, messages=overlap))
+            batch = ArchiveBatch(id="again", append=msgspec.structs.replace(first, messages=overlap, vectors=()))
             self.both("archive", self.draw_scope(data), batch)
 
     @rule(data=st.data(), method=st.sampled_from(("create_conversation", "current_conversation")))
@@ -230,48 +231,7 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.both("put_summary", scope, summary)
 
-    # Memories and notes
-
-    @rule(data=st.data())
-    def add_memories(self, data: DataObject) -> None:
-        drawn = values.memories(self.now, self.known_messages())
-        self.both("add_memories", self.draw_scope(data), tuple(data.draw(st.lists(drawn, min_size=1, max_size=3))))
-
-    @rule(data=st.data())
-    def change_a_memory(self, data: DataObject) -> None:
-        scope = self.draw_scope(data)
-        changes = data.draw(values.memory_changes(self.now, self.known_messages()))
-        self.both("change_memory", scope, self.draw_memory(data, scope), changes)
-
-    @rule(data=st.data(), supersede=st.booleans())
-    def replace_or_delete_a_memory(self, data: DataObject, supersede: bool) -> None:
-        scope, at = self.draw_scope(data), data.draw(values.times(self.now))
-        memory_id, other = self.draw_memory(data, scope), self.draw_memory(data, scope)
-        if supersede:
-            ended = MemoryChanges(at=at, superseded_by=other, valid_to=data.draw(st.none() | st.just(at)))
-            self.both("change_memory", scope, memory_id, ended)
-        else:
-            self.both("change_memory", scope, memory_id, MemoryChanges(at=at, deleted_at=at))
-
-    @rule(data=st.data(), last=st.integers(0, 3))
-    def save_an_extraction(self, data: DataObject, last: int) -> None:
-        scope, known = self.draw_scope(data), self.known_messages()
-        conversation_id = self.draw_conversation(data, scope)
-        conversation = self.both("get_conversation", scope, conversation_id)
-        first = conversation.extracted_seq if conversation and not data.draw(values.rarely) else 1
-        edited = self.draw_memory(data, scope)
-        edits = st.builds(MemoryEdit, memory_id=st.just(edited), changes=values.memory_changes(self.now, known))
-        is_claimed = bool(self.claims) and data.draw(values.rarely)
-        result = Extraction(
-            conversation_id=conversation_id,
-            from_seq=first,
-            to_seq=first + last,
-            at=data.draw(values.times(self.now)),
-            new=tuple(data.draw(st.lists(values.memories(self.now, known), max_size=2))),
-            edits=tuple(data.draw(st.lists(edits, max_size=1))) if data.draw(values.rarely) else (),
-            claim=data.draw(pick(self.claims))[1] if is_claimed else None,
-        )
-        self.both("save_extraction", scope, result)
+    # Notes
 
     @rule(data=st.data())
     def change_a_note(self, data: DataObject) -> None:
@@ -327,6 +287,10 @@ class StoreMachine(RuleBasedStateMachine):
             self.both("abandon_request", scope, data.draw(values.request_keys))
         else:
             self.both("forget_requests", scope, at)
+
+    @rule(data=st.data())
+    def enter_usage(self, data: DataObject) -> None:
+        self.both("record_usage", self.draw_scope(data), data.draw(values.usage_entries(self.now)))
 
     # Erasing
 

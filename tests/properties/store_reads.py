@@ -17,7 +17,10 @@ from recollect.domain.job import JOB_STATES, JobQuery
 from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryQuery
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.passage import IndexedMemories, IndexedMemory, Passage, PassageMatch, PassageQuery, Reading
 from recollect.domain.scope import Scope
+from recollect.domain.terms import asked_terms
+from recollect.domain.usage import UsageQuery
 from recollect.testing.clock import START
 from tests.properties import store_values as values
 
@@ -42,12 +45,17 @@ def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple
         read("get_message", values.conversation_ids, st.sampled_from(message_ids)),
         read("get_memory", values.memory_ids),
         read("memory_history", values.memory_ids),
+        read("match_passages", passage_matches()),
+        read("match_passages", passage_matches()),
+        read("read_memories", values.models, st.none() | st.integers(0, 9)),
+        read("list_unembedded", values.models, limits),
         read("get_job", values.job_ids),
         read("expand_summary", values.conversation_ids, values.summary_ids),
         read("get_window", values.conversation_ids),
         read("get_window", values.conversation_ids),
         read("get_backlog", values.conversation_ids, limits),
         read("list_turns", values.conversation_ids),
+        read("usage_totals", usage_queries(now)),
         read("note_history", st.builds(NoteHistoryQuery, limit=limits, before_version=values.versions)),
     )
 
@@ -89,6 +97,53 @@ def conversation_searches(now: datetime) -> SearchStrategy[ConversationSearch]:
     )
 
 
+@st.composite
+def passage_matches(draw: DrawFn) -> PassageMatch:
+    """Draw a question: words that are indexed, now and then such as never are, and a vector."""
+    words = [term for text in draw(st.lists(values.texts, max_size=3)) for term in asked_terms(text)]
+    if draw(values.rarely):
+        words.append(draw(st.sampled_from(('a"b', "two words", "", "Tea", "…"))))
+    return PassageMatch(terms=tuple(words), vector=draw(st.none() | values.vectors), limit=draw(st.integers(1, 6)))
+
+
+class Followed:
+    """What a reader of passages holds who only ever asks for what is new."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[Scope, str], dict[str, list[Passage]]] = {}
+        self._known: dict[tuple[Scope, str], dict[str, Reading]] = {}
+        self._memories: dict[tuple[Scope, str], IndexedMemories] = {}
+
+    def follow(self, both: Both, scope: Scope, model: str) -> None:
+        """Ask for what is new, and check that what is held then is everything."""
+        held, known = self._held.setdefault((scope, model), {}), self._known.setdefault((scope, model), {})
+        new = both("read_passages", scope, PassageQuery(model=model, known=dict(known)))
+        for conversation_id in new.gone:
+            del held[conversation_id], known[conversation_id]
+        for one in new.changed:
+            older = [passage for passage in held.get(one.conversation_id, []) if passage.message.seq < one.from_seq]
+            held[one.conversation_id] = [*older, *one.passages]
+            known[one.conversation_id] = one.reading
+        whole = both("read_passages", scope, PassageQuery(model=model))
+        assert held == {one.conversation_id: list(one.passages) for one in whole.changed}
+        self._follow_memories(both, scope, model)
+
+    def _follow_memories(self, both: Both, scope: Scope, model: str) -> None:
+        before = self._memories.get((scope, model))
+        new: Any = both("read_memories", scope, model, None if before is None else before.revision) or before
+        whole = both("read_memories", scope, model, None)
+        assert without_counts(new) == without_counts(whole)
+        self._memories[scope, model] = new
+
+
+def without_counts(indexed: IndexedMemories) -> list[IndexedMemory]:
+    """Return the memories without how often they were shown, which makes nothing new of them."""
+    return [
+        IndexedMemory(msgspec.structs.replace(one.memory, access_count=0, last_accessed_at=START), one.vector)
+        for one in indexed.items
+    ]
+
+
 search_queries = st.builds(
     SearchQuery, text=values.texts, limit=limits, conversation_id=values.maybe(values.CONVERSATIONS)
 )
@@ -117,6 +172,17 @@ def memory_queries(now: datetime) -> SearchStrategy[MemoryQuery]:
     )
 
 
+def usage_queries(now: datetime) -> SearchStrategy[UsageQuery]:
+    return st.builds(
+        UsageQuery,
+        conversation_id=values.maybe(values.CONVERSATIONS),
+        job_id=values.maybe(values.JOBS),
+        since=st.none() | values.times(now).map(lambda at: min(at, now)),
+        until=st.none() | values.times(now).map(lambda at: max(at, now)),
+        limit=limits,
+    )
+
+
 def everything(both: Both, scope: Scope) -> None:
     """Read all of a user's data, each list in pages, each single thing by its id."""
     for conversation in _conversations(both, scope):
@@ -128,6 +194,11 @@ def everything(both: Both, scope: Scope) -> None:
         _memories(both, scope, MemoryQuery(limit=2, trust=trust, archived=None))  # type: ignore[arg-type]
     for memory_id in values.MEMORIES:
         _memory(both, scope, memory_id)
+    for model in ("a", "b"):
+        both("read_passages", scope, PassageQuery(model=model))
+        both("read_memories", scope, model)
+        both("list_unembedded", scope, model, 100)
+    both("read_passages", scope, PassageQuery(model="a", at_most=3))
     for agent in values.AGENTS:
         its_own = msgspec.structs.replace(scope, agent=agent)
         both("get_note", its_own)
@@ -137,6 +208,7 @@ def everything(both: Both, scope: Scope) -> None:
     for limit in (1, 100):
         both("list_idle", scope, START + timedelta(days=1), limit)
     both("list_audit", scope, AuditQuery(limit=1_000))
+    both("usage_totals", scope, UsageQuery(limit=100))
     both("list_damaged", scope)
 
 
@@ -171,6 +243,7 @@ def _conversation(both: Both, scope: Scope, conversation_id: str) -> None:
     both("list_turns", scope, conversation_id)
     both("get_window", scope, conversation_id)
     both("get_backlog", scope, conversation_id, 50)
+    both("list_unextracted", scope, conversation_id, 3, 2)
     _covered_once(both, scope, conversation_id)
     for summary_id in values.SUMMARIES:
         both("expand_summary", scope, conversation_id, summary_id)

@@ -6,6 +6,7 @@ Most parts are drawn from short lists, which is quick and shrinks well.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
@@ -21,6 +22,8 @@ from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryChanges
 from recollect.domain.message import STATUSES, NewMessage, ToolCall, WrittenRole
 from recollect.domain.note import OPERATIONS, NoteChange
 from recollect.domain.turn import MODES, Append, TurnRecord, Usage
+from recollect.domain.usage import UsageEntry
+from recollect.domain.vector import MessageVector, Vector
 
 T = TypeVar("T")
 
@@ -42,6 +45,12 @@ OBJECTS: tuple[dict[str, Any], ...] = (
 SHARES = (0, 0.0, 0.25, 1, 1.0)
 VERSIONS = (None, None, None, None, 1, 2, 3)
 KINDS = ("extract", "summarise")
+#: Far enough from each other that no store mistakes which is nearer; some have another length.
+VECTORS = tuple(
+    Vector(model, struct.pack(f"<{len(numbers)}e", *numbers))
+    for model in ("a", "b")
+    for numbers in ((1.0, -0.0), (0.8, 0.6), (0.0, 1.0), (-0.6, 0.8), (0.0, 0.0), (1.0,), (6e-8, -1.0))
+)
 #: Two users of one tenant and one of the same name in another; most happens to the first.
 USERS = (*[("acme", "alice")] * 8, ("acme", "bob"), ("other", "alice"))
 AGENTS = ("assistant", "coach")
@@ -63,6 +72,8 @@ texts = st.sampled_from(TEXTS)
 flags = st.booleans()
 rarely = st.sampled_from((False, False, False, False, True))
 periods = st.sampled_from(PERIODS)
+vectors = st.sampled_from(VECTORS)
+models = st.sampled_from(("a", "b", "c"))
 versions = st.sampled_from(VERSIONS)
 json_objects = st.sampled_from(OBJECTS)
 json_values = st.sampled_from(JSON)
@@ -150,14 +161,18 @@ def jobs(now: datetime) -> SearchStrategy[NewJob]:
     )
 
 
-def appends(now: datetime, new: Sequence[str], old: Sequence[str]) -> SearchStrategy[Append]:
-    return st.builds(
-        Append,
-        conversation_id=conversation_ids,
-        messages=st.lists(messages(now, new, old), min_size=1, max_size=4).map(tuple),
-        at=times(now),
-        jobs=st.lists(jobs(now), max_size=1).map(tuple),
-        create=st.sampled_from((True, True, True, False)),
+@st.composite
+def appends(draw: DrawFn, now: datetime, new: Sequence[str], old: Sequence[str]) -> Append:
+    """Draw messages to add, some of them with a vector."""
+    given = draw(st.lists(messages(now, new, old), min_size=1, max_size=4))
+    embedded = [message.id for message in given if draw(flags)]
+    return Append(
+        conversation_id=draw(conversation_ids),
+        messages=tuple(given),
+        at=draw(times(now)),
+        jobs=tuple(draw(st.lists(jobs(now), max_size=1))),
+        create=draw(st.sampled_from((True, True, True, False))),
+        vectors=tuple(MessageVector(message_id, draw(vectors)) for message_id in dict.fromkeys(embedded)),
     )
 
 
@@ -174,8 +189,24 @@ def turns(append: Append) -> SearchStrategy[TurnRecord]:
         mode=st.sampled_from(MODES),
         metadata=json_objects,
         usage=st.builds(Usage, input_tokens=st.sampled_from((0, 7, 2**62)), output_tokens=st.integers(0, 9)),
+        model=maybe(("small", "茶")),
         memory_ids=st.sampled_from(((), MEMORIES[:3], ("k1", "k1"))),
         answer=st.none() | answers,
+    )
+
+
+def usage_entries(now: datetime) -> SearchStrategy[UsageEntry]:
+    return st.builds(
+        UsageEntry,
+        id=st.sampled_from(("u1", "u2", "u3", "u4", "u5", "u6")),
+        at=times(now),
+        kind=st.sampled_from(KINDS),
+        model=st.sampled_from(("small", "茶")),
+        usage=st.builds(Usage, input_tokens=st.sampled_from((0, 7, 2**62)), output_tokens=st.integers(0, 9)),
+        conversation_id=maybe(CONVERSATIONS),
+        job_id=maybe(JOBS),
+        calls=st.integers(1, 3),
+        estimated=st.integers(0, 1),
     )
 
 
@@ -207,6 +238,7 @@ def memories(draw: DrawFn, now: datetime, ids: Sequence[str]) -> NewMemory:
         sources=draw(sources(ids)),
         valid_from=valid[0],
         valid_to=valid[1],
+        vector=draw(st.none() | vectors),
     )
 
 
@@ -220,6 +252,7 @@ CHANGED: dict[str, Sequence[Any]] = {
     "is_archived": (True, False),
     "trust": TRUSTS,
     "superseded_by": (None, *MEMORIES),
+    "vector": (None, *VECTORS),
 }
 
 

@@ -108,8 +108,9 @@ def test_p02_the_prompt_holds_the_summaries_and_the_recent_messages(place: Place
         await rig.chat.turn(rig.scope, ChatRequest(text=question, conversation_id=C))
         (asked,) = echo.questions
         assert asked.text == question
-        assert asked.summaries == tuple(summary.content for summary in context.summaries)
-        assert asked.window == context.recent
+        told = {block.kind: [item.id for item in block.items] for block in asked.context.blocks}
+        assert told.get("summaries", []) == ids_of(context.summaries)
+        assert told.get("window", []) == [message.id for message in context.recent if message.content]
 
     place.check(example, st.tuples(histories(), st.lists(talks(most=10), min_size=1, max_size=3), texts))
 

@@ -34,7 +34,8 @@ async def make(request: pytest.FixtureRequest, clock: FakeClock) -> AsyncIterato
 
     def made(**flags: Any) -> Recollect:
         named = {name.replace("__", "."): value for name, value in flags.items()}
-        opened.append(bootstrap.assemble(store, Settings.load(named, {}), clock))
+        settings = Settings.load({"jobs.debounce_seconds": 0, **named}, {})
+        opened.append(bootstrap.assemble(store, settings, clock))
         return opened[-1]
 
     yield made

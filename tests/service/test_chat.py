@@ -8,8 +8,6 @@ from typing import Any, cast
 import pytest
 
 from recollect.domain.message import NewMessage
-from recollect.domain.page import Hit, SearchQuery
-from recollect.domain.scope import Scope
 from recollect.errors import (
     ConversationNotFoundError,
     IdempotencyMismatchError,
@@ -17,9 +15,14 @@ from recollect.errors import (
     ProviderUnavailableError,
     StorageUnavailableError,
 )
+from recollect.ports.meter import NoMeter
 from recollect.ports.responder import Question, Reply
 from recollect.service.chat import Chat, ChatOptions, ChatRequest
+from recollect.service.context import ContextOptions, Contexts
+from recollect.service.keeping import no_wake
+from recollect.service.means import Means
 from recollect.service.recollect import Recollect
+from recollect.storage.local_events import LocalEvents
 from recollect.testing.clock import FakeClock, ids
 from recollect.testing.samples import ALICE, ids_of, message
 
@@ -40,16 +43,17 @@ class Scripted:
         return Reply(text=f"re: {question.text}")
 
 
-def chat_of(service: Recollect, responder: Scripted, clock: FakeClock, store: Any = None, **options: Any) -> Chat:
+def chat_of(
+    service: Recollect, responder: Scripted, clock: FakeClock, *, remembers: bool = True, **options: Any
+) -> Chat:
     keeper = service.conversations._keeper
-    return Chat(
-        store or service.store,
-        keeper,
-        responder,
-        clock=clock,
-        new_id=ids("made").__next__,
-        options=ChatOptions(**options),
-    )
+    means = Means(clock=clock, new_id=ids("made").__next__, events=LocalEvents(), meter=NoMeter(), wake=no_wake)
+    contexts = service.contexts if remembers else Contexts(service.store, keeper, None, ContextOptions())
+    return Chat(service.store, keeper, contexts, responder, means, ChatOptions(**options))
+
+
+def told(question: Question, kind: str) -> list[str]:
+    return [item.id for block in question.context.blocks if block.kind == kind for item in block.items]
 
 
 async def test_a_turn_shows_the_summaries_and_the_newest_messages(
@@ -58,12 +62,12 @@ async def test_a_turn_shows_the_summaries_and_the_newest_messages(
     service = make(history__when="inline")
     await service.conversations.add_messages(ALICE, "c1", [message(f"m{n}", f"word {n}") for n in range(1, 12)])
     responder = Scripted()
-    reply = await chat_of(service, responder, clock, recall=0).turn(
+    reply = await chat_of(service, responder, clock, remembers=False).turn(
         ALICE, ChatRequest(text="And now?", conversation_id="c1")
     )
     (question,) = responder.asked
-    assert ids_of(question.window) == [f"m{n}" for n in range(6, 12)]
-    assert len(question.summaries) == 1
+    assert told(question, "window") == [f"m{n}" for n in range(6, 12)]
+    assert len(told(question, "summaries")) == 1
     assert (reply.message.content, reply.message.status, reply.durability) == ("re: And now?", "complete", "durable")
     assert (reply.user_message.seq, reply.message.seq) == (12, 13)
 
@@ -93,7 +97,7 @@ async def test_what_only_the_client_has_is_shown_once(service: Recollect, clock:
     unsaved = (message("m1"), message("m2", "not archived yet"))
     request = ChatRequest(text="Hello", conversation_id="c1", write_policy="client", unsaved=unsaved)
     await chat_of(service, responder, clock).turn(ALICE, request)
-    assert ids_of(responder.asked[0].window) == ["m1", "m2"]
+    assert told(responder.asked[0], "window") == ["m1", "m2"]
     batch = await service.conversations.archive(ALICE, "c1", unsaved)
     assert (batch.archived, batch.duplicates) == (1, 1)
 
@@ -106,21 +110,15 @@ async def test_a_failed_reply_keeps_the_question(service: Recollect, clock: Fake
     assert turn.status == "failed"
 
 
-class Forgetful:
-    """A store that finds nothing because its search is down."""
+@pytest.mark.parametrize("method", ["read_memories", "read_passages", "get_note"])
+async def test_a_memory_that_fails_leaves_chat_working(
+    service: Recollect, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    async def fail(*given: Any) -> None:
+        raise StorageUnavailableError("no memory")
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
-        raise StorageUnavailableError("no search")
-
-
-async def test_a_recall_that_fails_leaves_chat_working(service: Recollect, clock: FakeClock) -> None:
-    chat = chat_of(service, Scripted(), clock, Forgetful(service.store))
+    monkeypatch.setattr(service.store, method, fail)
+    chat = chat_of(service, Scripted(), clock)
     reply = await chat.turn(ALICE, ChatRequest(text="Hello"))
     assert (reply.recalled, reply.message.status) == ((), "complete")
 

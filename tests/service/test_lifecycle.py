@@ -9,6 +9,7 @@ import pytest
 
 from recollect.domain.job import ClaimRequest, JobQuery
 from recollect.errors import SettingsError
+from recollect.service.keeping import EXTRACT
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import START, FakeClock
 from recollect.testing.samples import ALICE, BOB, ids_of, message
@@ -30,7 +31,8 @@ async def look(service: Recollect, kind: str) -> None:
 
 
 async def waiting(service: Recollect) -> dict[str, datetime]:
-    return {job.kind: job.run_at for job in await service.store.list_jobs(ALICE, JobQuery(state="queued"))}
+    jobs = await service.store.list_jobs(ALICE, JobQuery(state="queued"))
+    return {job.kind: job.run_at for job in jobs if job.kind != EXTRACT}
 
 
 async def names(service: Recollect) -> list[str]:

@@ -177,7 +177,9 @@ async def test_a_title_of_a_person_outlives_an_outage(tmp_path: Path) -> None:
 
 
 async def test_everything_works_without_any_model(tmp_path: Path) -> None:
-    settings = Settings.load({"storage.database": f"sqlite:///{tmp_path / 'r.db'}"}, environ={})
+    settings = Settings.load(
+        {"storage.database": f"sqlite:///{tmp_path / 'r.db'}", "jobs.debounce_seconds": 0}, environ={}
+    )
     async with await recollect.open(settings) as service:
         assert service.model is None
         ids = []

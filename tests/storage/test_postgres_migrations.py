@@ -183,6 +183,7 @@ async def test_a_login_without_power_is_told_what_an_administrator_must_run(
     script = str(caught.value).partition("\n")[2]
     assert script.splitlines() == [
         'CREATE SCHEMA recollect AUTHORIZATION "Little One";',
+        "CREATE EXTENSION vector SCHEMA public;",
         "CREATE ROLE recollect_app NOLOGIN NOBYPASSRLS;",
         'GRANT recollect_app TO "Little One";',
         "CREATE ROLE recollect_jobs NOLOGIN NOBYPASSRLS;",
@@ -231,11 +232,15 @@ async def _visitor_may_use_it(server: PostgresServer) -> None:
     await driver.close()
 
 
-async def test_a_login_that_may_create_roles_needs_nobody(start_postgres: Callable[..., PostgresServer]) -> None:
+async def test_a_login_that_may_create_roles_needs_only_pgvector(start_postgres: Callable[..., PostgresServer]) -> None:
     server = start_postgres(durable=False)
     with connect(server.address.url()) as admin:
         admin.execute("CREATE ROLE helper LOGIN CREATEROLE")
         admin.execute("CREATE DATABASE shop OWNER helper")
+    with connect(server.address.url("shop")) as admin:
+        admin.execute('CREATE SCHEMA "Other Place"')
+        admin.execute('GRANT USAGE ON SCHEMA "Other Place" TO helper')
+        admin.execute('CREATE EXTENSION vector SCHEMA "Other Place"')
     url = server.address.url("shop").replace("postgres@", "helper@")
     driver = await PostgresDriver.open(url)
     await furnish(SqlStore(driver), ALICE)
@@ -252,6 +257,14 @@ async def test_a_role_that_escapes_row_security_is_refused(start_postgres: Calla
         admin.execute("ALTER ROLE recollect_app BYPASSRLS")
     with pytest.raises(StorageError, match="ALTER ROLE recollect_app NOSUPERUSER NOBYPASSRLS"):
         await PostgresDriver.open(server.address.url())
+
+
+async def test_a_server_without_pgvector_is_refused_by_name(shared_postgres: PostgresAddress) -> None:
+    url = shared_postgres.create_database("bare")
+    with connect(shared_postgres.url()) as admin:
+        admin.execute("ALTER DATABASE bare SET extension_control_path = '/nowhere'")
+    with pytest.raises(StorageError, match=r"no pgvector.*install"):
+        await PostgresDriver.open(url)
 
 
 async def test_a_database_in_another_encoding_is_refused(shared_postgres: PostgresAddress) -> None:

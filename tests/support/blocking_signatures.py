@@ -46,7 +46,7 @@ def module(name: str) -> Module:
     assert spec.origin is not None
     body = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body
     names: dict[str, Place] = {}
-    for node in body:
+    for node in _with_type_imports(body):
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.ClassDef):
@@ -54,6 +54,15 @@ def module(name: str) -> Module:
         elif isinstance(node, ast.Assign):
             names |= {target.id: (name, target.id) for target in node.targets if isinstance(target, ast.Name)}
     return Module(name, {node.name: node for node in body if isinstance(node, ast.ClassDef)}, names)
+
+
+def _with_type_imports(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Give the statements of a module, with those that only type checkers read."""
+    for node in body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from node.body
+        else:
+            yield node
 
 
 def lineage(place: Place) -> Iterator[tuple[Module, ast.ClassDef]]:
@@ -140,13 +149,20 @@ class Signatures:
     def _add_attributes(self, home: Module, maker: Method) -> None:
         given = {argument.arg: argument.annotation for argument in (*maker.args.args, *maker.args.kwonlyargs)}
         for node in ast.walk(maker):
+            target: ast.expr | None = None
+            annotation: ast.expr | None = None
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
                 target, annotation = node.targets[0], given.get(node.value.id)
-                if isinstance(target, ast.Attribute) and annotation and not target.attr.startswith("_"):
-                    self._members[target.attr] = f"    {target.attr}: {self._rewritten(home, annotation)}\n"
+            elif isinstance(node, ast.AnnAssign):
+                target, annotation = node.target, node.annotation
+            if annotation and isinstance(target, ast.Attribute) and not target.attr.startswith("_"):
+                self._members[target.attr] = f"    {target.attr}: {self._rewritten(home, annotation)}\n"
 
     def _add_method(self, home: Module, method: Method) -> None:
         name = _RENAMED.get(method.name, method.name)
+        # What surrounds a block of asynchronous code has no blocking face.
+        if "asynccontextmanager" in map(ast.unparse, method.decorator_list):
+            return
         if name in self._members or (name.startswith("_") and method.name not in _RENAMED):
             return
         arguments = [self._argument(home, one) for one in _arguments(method.args)]

@@ -137,6 +137,7 @@ async def play(file: Path, more: Mapping[str, Any], kind: WireProtocol = "openai
                 "model.name": "small",
                 "model.max_retries": 0,
                 "model.max_response_bytes": 300_000,
+                "jobs.debounce_seconds": 0,
                 "jobs.lease_seconds": 3600,
                 **more,
             },

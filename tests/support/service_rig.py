@@ -26,6 +26,7 @@ from recollect.domain.summary import Summary
 from recollect.domain.window import Window
 from recollect.history.generators import ExtractiveGenerator, Generators
 from recollect.history.strategies import SUMMARISE, open_strategy
+from recollect.ports.meter import NoMeter
 from recollect.ports.responder import Question, Reply, Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
@@ -33,13 +34,16 @@ from recollect.ports.summary_generator import SummaryGenerator
 from recollect.ports.windows import Load, WindowCache
 from recollect.service.chat import Chat, ChatOptions
 from recollect.service.compaction import CompactionSettings, Compactor
+from recollect.service.context import ContextOptions, Contexts
 from recollect.service.conversations import Conversations
 from recollect.service.job_attempts import AttemptLimits, Attempts, Handler
-from recollect.service.keeping import TIDY, Keeper, KeeperOptions
+from recollect.service.keeping import TIDY, Keeper, KeeperOptions, no_wake
 from recollect.service.lifecycle import Lifecycle, LifecycleOptions
+from recollect.service.means import Means
 from recollect.service.patience import Pace, Patience
 from recollect.settings import HistorySettings
 from recollect.storage.driver import Driver
+from recollect.storage.local_events import LocalEvents
 from recollect.storage.store import SqlStore
 from recollect.testing.clock import FakeClock
 
@@ -87,7 +91,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     retention: timedelta | None = None
     max_cached: int = 1000
     window_size: int = 20
-    chat: ChatOptions = ChatOptions(recall=3)
+    chat: ChatOptions = ChatOptions()
     #: Parts of compaction that no setting names.
     compaction: dict[str, Any] = {}
 
@@ -131,8 +135,12 @@ class Rig:
             clock=self.clock,
             new_id=new_id,
         )
-        self.chat = Chat(self.store, self.keeper, self.responder, clock=self.clock, new_id=new_id, options=options.chat)
+        contexts = Contexts(self.store, self.keeper, None, ContextOptions(budget=10_000_000))
+        self.chat = Chat(self.store, self.keeper, contexts, self.responder, self._means(), options.chat)
         self._workers = numbers()
+
+    def _means(self) -> Means:
+        return Means(clock=self.clock, new_id=new_id, events=LocalEvents(), meter=NoMeter(), wake=no_wake)
 
     def _keeper(self, change_strategy: Callable[[Strategy], Strategy]) -> Keeper:
         parts = StrategyParts(

@@ -91,7 +91,8 @@ class Parts(msgspec.Struct, frozen=True):
 def settings_of(database: str, redis: str | None = None, **more: Any) -> Settings:
     """Return settings by their names, with an underscore for the first dot."""
     named = {name.replace("_", ".", 1): value for name, value in more.items()}
-    return Settings.load({"storage.database": database, "redis_url": redis, **named}, environ={})
+    given = {"storage.database": database, "redis_url": redis, "jobs.debounce_seconds": 0}
+    return Settings.load({**given, **named}, environ={})
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary, newest_text
 from recollect.domain.terms import terms
-from recollect.storage import knowledge_rows, rows
+from recollect.storage import knowledge_rows, rows, usage
 from recollect.storage.driver import Row
 from recollect.storage.migrations.sqlite import prepare
 from recollect.storage.queries import load_queries
@@ -107,6 +107,7 @@ def _others(connection: apsw.Connection) -> dict[str, list[Row]]:
         "memory_versions": (every("memory_versions"), knowledge_rows.version_from),
         "jobs": (every("find_job"), knowledge_rows.job_from),
         "requests": (every("find_request"), _check_request),
+        "usage": (every("usage_of_period"), usage.entry_from),
         "audit": (every("page_audit"), None),
         "memory_sources": ("SELECT * FROM memory_sources", None),
         "tombstones": ("SELECT * FROM tombstones", None),

@@ -59,7 +59,8 @@ SHARED = "shared"
 
 def settings(database: str, **more: Any) -> Settings:
     """Return settings without a model, with a worker that looks for jobs often."""
-    given = {"storage.database": database, "model.kind": "none", "jobs.poll_seconds": 0.05, **more}
+    given = {"storage.database": database, "model.kind": "none", "jobs.poll_seconds": 0.05}
+    given |= {"jobs.debounce_seconds": 0, **more}
     return Settings.load(given, environ={})
 
 

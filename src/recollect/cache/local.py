@@ -7,7 +7,7 @@ compared with the database before it is given out.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
@@ -70,13 +70,20 @@ class LocalWindows:
     """Hold the windows of the conversations that were used last.
 
     `mark` returns a value that changes whenever another process or connection may have written, or None if that cannot
-    be told; it is called for every window and must be quick.
+    be told; it is called for every window and must be quick. `settled_mark` is asked where it returns None.
     """
 
     def __init__(
-        self, *, mark: Callable[[], object | None], clock: Clock, max_conversations: int, idle: timedelta
+        self,
+        *,
+        mark: Callable[[], object | None],
+        clock: Clock,
+        max_conversations: int,
+        idle: timedelta,
+        settled_mark: Callable[[], Awaitable[object | None]] | None = None,
     ) -> None:
         self._mark = mark
+        self._settled_mark = settled_mark
         self._clock = clock
         self._max = max_conversations
         self._idle = idle
@@ -92,19 +99,26 @@ class LocalWindows:
     async def get(self, scope: Scope, conversation_id: str, load: Load) -> Window:
         """Return the window, loaded once however many ask at the same time; what `load` raises is raised to all."""
         key = _key(scope, conversation_id)
-        mark = self._mark()
+        mark = await self._marked()
         entry = self._used(key)
         if entry is not None and mark is not None and entry.mark == mark:
             return entry.window
         return await self._flights.join(key, lambda flight: self._load(key, load, flight), mark)
 
+    async def _marked(self) -> object | None:
+        mark = self._mark()
+        if mark is None and self._settled_mark is not None:
+            return await self._settled_mark()
+        return mark
+
     @asynccontextmanager
     async def changing(self, scope: Scope, conversation_id: str) -> AsyncIterator[LocalChange]:
         """Surround one write to a conversation; leave the block only when the write has ended, however it ended."""
         key = _key(scope, conversation_id)
+        mark = await self._marked()
         writes = self._writes.get(key)
         if writes is None:
-            writes = self._writes[key] = _Writes(self._mark())
+            writes = self._writes[key] = _Writes(mark)
         writes.count += 1
         entry = self._entries.get(key)
         change = LocalChange(entry.window if entry else None)

@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from recollect.domain.checks import check_flag, check_id, check_time
+from recollect.domain.checks import as_utc, check_flag, check_id, check_time
+from recollect.domain.job import Job
 from recollect.domain.memory import normalised
 from recollect.errors import ConflictError
 
@@ -20,7 +21,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
     receipt_id: str
     at: datetime
-    #: Whether memories that have no other source go too.
+    #: Whether what was learned goes too: memories that have no other source, and what an agent noted there.
     memories: bool = True
     #: Erase a conversation only if it had no activity after this time.
     idle_since: datetime | None = None
@@ -39,7 +40,7 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Erased(msgspec.Struct, frozen=True, kw_only=True):
-    """How many records of each kind are gone."""
+    """How many records of each kind are gone, or have lost what they said of it."""
 
     conversations: int = 0
     messages: int = 0
@@ -48,10 +49,12 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     batches: int = 0
     memories: int = 0
     memory_versions: int = 0
+    vectors: int = 0
     notes: int = 0
     note_versions: int = 0
     jobs: int = 0
     requests: int = 0
+    usage: int = 0
 
     def plus(self, other: Erased) -> Erased:
         """Return both counts added up."""
@@ -95,6 +98,24 @@ def conversation_tombstone(salt: bytes, conversation_id: str) -> Tombstone:
 def memory_tombstone(salt: bytes, content: str) -> Tombstone:
     """Return what keeps this statement from being learned again."""
     return Tombstone("memory", _digest(salt, "memory", normalised(content)))
+
+
+def silenced(job: Job, at: datetime) -> Job:
+    """Return the job without what it quotes or may come to quote: an attempt under way is taken from its worker."""
+    error = None if job.error is None else "erased"
+    if job.state != "running":
+        return msgspec.structs.replace(job, error=error)
+    again = as_utc(at)
+    return msgspec.structs.replace(
+        job,
+        state="queued",
+        attempts=job.attempts - 1,
+        run_at=again,
+        lease_until=None,
+        worker=None,
+        error=error,
+        updated_at=again,
+    )
 
 
 def _digest(salt: bytes, *parts: str) -> str:

@@ -1,13 +1,21 @@
-"""Decide what is left of a memory, and of a title, when a message is erased."""
+"""Decide what is left of a memory, and of a title, when a message is erased, and which memories fade by themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from math import exp2, log1p
+from typing import Final
 
 import msgspec
 
 from recollect.domain.conversation import Conversation
-from recollect.domain.memory import Memory, Source
+from recollect.domain.memory import Memory, Source, holds
+
+#: A memory at least so important never fades.
+IMPORTANT: Final = 0.7
+#: One that is worth less than this has faded.
+FADED: Final = 0.1
 
 
 def lasting_title(conversation: Conversation) -> str | None:
@@ -31,3 +39,17 @@ def without_sources(
         return memory
     home = left[0].conversation_id if belongs and left else memory.conversation_id
     return msgspec.structs.replace(memory, sources=left, quote=None, conversation_id=home)
+
+
+def has_faded(memory: Memory, at: datetime, half_life: timedelta) -> bool:
+    """Tell whether a memory is old, idle and unimportant enough to be set aside; a pinned one never is.
+
+    What it is worth halves with each half-life in which nobody used it, and grows with every use.
+    """
+    if memory.is_pinned or memory.is_archived or memory.importance >= IMPORTANT:
+        return False
+    if memory.trust != "active" or memory.deleted_at is not None or not holds(memory, None):
+        return False
+    idle = max(at - max(memory.last_accessed_at, memory.updated_at), timedelta(0))
+    worth = memory.importance * (1 + log1p(memory.access_count)) * exp2(-(idle / half_life))
+    return worth < FADED

@@ -11,10 +11,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from recollect.domain.checks import (
+    MAX_LIMIT,
     as_utc,
     check_count,
     check_flag,
     check_id,
+    check_ids,
     check_items,
     check_limit,
     check_one_of,
@@ -28,6 +30,7 @@ from recollect.domain.checks import (
 )
 from recollect.domain.job import Claim
 from recollect.domain.scope import DEFAULT_AGENT
+from recollect.domain.vector import Vector
 from recollect.errors import InvalidCursorError, InvalidInputError
 
 MemoryType = Literal["fact", "preference", "insight", "entity", "project", "decision"]
@@ -78,6 +81,10 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
     attribute: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    #: What the content means, if that is known already.
+    vector: Vector | None = None
+    #: The value that it says the slot no longer has; another value there stays current.
+    denies: str | None = None
 
     def __post_init__(self) -> None:
         check_id(self.id, "memory id")
@@ -96,9 +103,12 @@ class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
         check_items(self.sources, Source, "sources", at_most=MAX_SOURCES)
         check_optional_text(self.subject, "subject", at_most=MAX_SLOT)
         check_optional_text(self.attribute, "attribute", at_most=MAX_SLOT)
+        check_optional_text(self.denies, "denies", at_most=MAX_SLOT)
         check_optional_time(self.valid_from, "valid_from")
         check_optional_time(self.valid_to, "valid_to")
         _check_validity(self.valid_from, self.valid_to)
+        if self.vector is not None:
+            check_type(self.vector, Vector, "vector")
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +159,8 @@ class MemoryChanges(msgspec.Struct, frozen=True, kw_only=True):
     deleted_at: datetime | None | UnsetType = UNSET
     #: Sources to add to those it has.
     more_sources: tuple[Source, ...] = ()
+    #: What the content means after the change; unset, a vector stays until the content changes.
+    vector: Vector | None | UnsetType = UNSET
     expected_version: int | None = None
 
     def __post_init__(self) -> None:
@@ -158,6 +170,8 @@ class MemoryChanges(msgspec.Struct, frozen=True, kw_only=True):
             if value is not UNSET:
                 check(value)
         check_items(self.more_sources, Source, "more_sources", at_most=MAX_SOURCES)
+        if self.vector is not UNSET and self.vector is not None:
+            check_type(self.vector, Vector, "vector")
         if self.expected_version is not None:
             check_count(self.expected_version, "expected_version")
 
@@ -202,16 +216,41 @@ class Extraction(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[MemoryEdit, ...] = ()
     #: The job that did it, completed in the same transaction.
     claim: Claim | None = None
+    #: The revision of the user's memories that it was planned for; None is any.
+    memory_revision: int | None = None
+    #: The messages that were read for it; if one of them was erased meanwhile, nothing is saved.
+    read: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_id(self.conversation_id, "conversation id")
+        check_ids(self.read, "read", at_most=MAX_LIMIT)
         check_count(self.from_seq, "from_seq")
         check_count(self.to_seq, "to_seq", at_least=self.from_seq)
         check_time(self.at, "at")
-        check_items(self.new, NewMemory, "new", at_most=500)
-        check_items(self.edits, MemoryEdit, "edits", at_most=500)
+        _check_plan(self.new, self.edits, self.memory_revision)
         if self.claim is not None:
             check_type(self.claim, Claim, "claim")
+
+
+class MemoryPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Memories to add and to edit together; `superseded_by` of an edit may name a memory that the plan adds."""
+
+    at: datetime
+    new: tuple[NewMemory, ...] = ()
+    edits: tuple[MemoryEdit, ...] = ()
+    #: The revision of the user's memories that it was planned for; None is any.
+    memory_revision: int | None = None
+
+    def __post_init__(self) -> None:
+        check_time(self.at, "at")
+        _check_plan(self.new, self.edits, self.memory_revision)
+
+
+def _check_plan(new: object, edits: object, revision: object) -> None:
+    check_items(new, NewMemory, "new", at_most=500)
+    check_items(edits, MemoryEdit, "edits", at_most=500)
+    if revision is not None:
+        check_count(revision, "memory_revision")
 
 
 class SavedMemories(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,6 +262,10 @@ class SavedMemories(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: tuple[Memory, ...] = ()
     #: Ids whose statement was erased and stays forgotten.
     refused: tuple[str, ...] = ()
+    #: Ids of memories that were not edited, because what was to take their place is not there.
+    skipped: tuple[str, ...] = ()
+    #: The revision of the user's memories afterwards.
+    revision: int = 0
 
 
 class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -171,6 +171,16 @@ def _section(text: str, header: str) -> tuple[int, int]:
     return start, position
 
 
+def section_headers(text: str) -> list[str]:
+    """Return the header lines of the sections, in their order."""
+    headers, fence = [], ""
+    for line in _LINE.findall(text):
+        fence = _fence_after(line, fence)
+        if not fence and _HEADER.match(line):
+            headers.append(line.strip())
+    return headers
+
+
 def _title(line: str) -> str | None:
     """Return the title of a header line as it is compared, or None if it is no header."""
     found = _HEADER.match(line)

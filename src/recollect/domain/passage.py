@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import log
 
 import msgspec
 
-from recollect.domain.checks import check_count, check_text, check_type
+from recollect.domain.checks import check_count, check_id, check_items, check_text, check_type
+from recollect.domain.conversation import Conversation
 from recollect.domain.memory import Memory
-from recollect.domain.message import Message
-from recollect.domain.vector import MAX_MODEL, Vector
+from recollect.domain.message import Message, NewMessage
+from recollect.domain.turn import Appended
+from recollect.domain.vector import Vector
+from recollect.errors import InvalidInputError
 
 #: The roles that recall looks at.
 RECALLED_ROLES = ("user", "assistant")
+#: The key in a message's metadata that says that it only repeats what was said.
+REPEATS = "repeats"
+MAX_TERMS = 1_000
+MAX_TERM = 256
+#: Weights of terms are whole numbers, so that their sums are the same in whatever order they are added up.
+WEIGHT_OF_ONE = 2**20
 
 
 class Passage(msgspec.Struct, frozen=True):
@@ -36,6 +46,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     next_seq: int
     message_count: int
 
+    def __post_init__(self) -> None:
+        for what in ("revision", "next_seq", "message_count"):
+            check_count(getattr(self, what), what)
+
 
 class PassageQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Read what is new since the last reading."""
@@ -48,12 +62,15 @@ class PassageQuery(msgspec.Struct, frozen=True, kw_only=True):
     at_most: int = 50_000
 
     def __post_init__(self) -> None:
-        check_text(self.model, "model", at_most=MAX_MODEL, at_least=1)
+        check_id(self.model, "model")
         check_count(self.at_most, "at_most")
+        check_type(self.known, Mapping, "known")  # type: ignore[type-abstract]  # only asked whether it is one
+        if not all(type(i) is str and type(reading) is Reading for i, reading in self.known.items()):
+            raise InvalidInputError("known must hold a Reading for each conversation id")
 
 
 class ConversationPassages(msgspec.Struct, frozen=True, kw_only=True):
-    """The passages of one conversation in order of seq, those on all branches."""
+    """The passages of one conversation in order of seq, those that lead to its head."""
 
     conversation_id: str
     reading: Reading
@@ -65,8 +82,9 @@ class ConversationPassages(msgspec.Struct, frozen=True, kw_only=True):
 class Passages(msgspec.Struct, frozen=True, kw_only=True):
     """What changed since the last reading."""
 
+    #: In order of conversation id.
     changed: tuple[ConversationPassages, ...] = ()
-    #: Conversations that are no longer there.
+    #: Conversations that are no longer there, or can no longer be read.
     gone: tuple[str, ...] = ()
     #: How many messages the user has.
     total: int = 0
@@ -85,13 +103,19 @@ class PassageMatch(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 400
 
     def __post_init__(self) -> None:
+        check_items(self.terms, str, "terms", at_most=MAX_TERMS)
+        for term in self.terms:
+            check_text(term, "a term", at_most=MAX_TERM)
         check_count(self.limit, "limit", at_least=1)
         if self.vector is not None:
             check_type(self.vector, Vector, "vector")
 
 
 class MatchedPassages(msgspec.Struct, frozen=True, kw_only=True):
-    """Candidates with their neighbours in the conversation, grouped by conversation and in order of seq."""
+    """Candidates with their neighbours, in order of conversation id and seq; without a vector asked for, none is told.
+
+    A neighbour is the passage just before or after a candidate on the way to the head of its conversation.
+    """
 
     passages: tuple[Passage, ...]
     #: How many messages of the user are indexed.
@@ -108,7 +132,10 @@ class IndexedMemories(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unembedded(msgspec.Struct, frozen=True, kw_only=True):
-    """What has no vector of a model yet: the oldest such messages of one conversation, or else memories."""
+    """What has no vector of a model yet: the oldest such messages of one conversation, or else memories.
+
+    What has no vector at all comes before what has one of another model.
+    """
 
     messages: tuple[Message, ...] = ()
     memories: tuple[Memory, ...] = ()
@@ -116,3 +143,30 @@ class Unembedded(msgspec.Struct, frozen=True, kw_only=True):
     remaining: int = 0
     #: How many messages and memories of the user could have one.
     total: int = 0
+
+
+def is_recalled(message: Message | NewMessage) -> bool:
+    """Tell whether recall can find the message, so that it can have a vector."""
+    return message.role in RECALLED_ROLES and bool(message.content.strip()) and not message.metadata.get(REPEATS)
+
+
+def continues(before: Conversation, appended: Appended) -> bool:
+    """Tell whether an append added to the way that leads to the head and changed nothing else of it."""
+    head = before.head_id
+    for message in appended.messages:
+        if message.parent_id != head:
+            return False
+        head = message.id
+    return True
+
+
+def reading_of(conversation: Conversation) -> Reading:
+    """Return how far a conversation is read now."""
+    return Reading(
+        revision=conversation.revision, next_seq=conversation.next_seq, message_count=conversation.message_count
+    )
+
+
+def term_weight(total: int, frequency: int) -> int:
+    """Return what a term counts that occurs in so many of all messages: the rarer, the more."""
+    return max(1, round(WEIGHT_OF_ONE * log(1 + (max(total - frequency, 0) + 0.5) / (frequency + 0.5))))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from itertools import pairwise
 
 TERMS_VERSION = 1
@@ -47,17 +48,26 @@ def asked_terms(text: str) -> list[str]:
     return _terms(text, every_character=False)
 
 
+def counted_terms(text: str) -> Counter[str]:
+    """Return the terms to index the text by, and how often each stands in it."""
+    return Counter(_found(text, every_character=True))
+
+
 def _terms(text: str, *, every_character: bool) -> list[str]:
+    return list(dict.fromkeys(_found(text, every_character=every_character)))
+
+
+def _found(text: str, *, every_character: bool) -> list[str]:
     if text.isascii():
-        return list(dict.fromkeys(_ASCII_WORD.findall(text.lower())))
+        return _ASCII_WORD.findall(text.lower())
     folded = unicodedata.normalize("NFKD", text).casefold()
-    found: dict[str, None] = {}
+    found: list[str] = []
     for word in _WORD.finditer(unicodedata.normalize("NFC", _OPTIONAL.sub("", folded))):
         unspaced = word[1]
         if unspaced is None or len(unspaced) == 1:
-            found[word[0]] = None
+            found.append(word[0])
             continue
-        found.update(dict.fromkeys(map("".join, pairwise(unspaced))))
+        found.extend(map("".join, pairwise(unspaced)))
         if every_character:
-            found.update(dict.fromkeys(unspaced))
-    return list(found)
+            found.extend(unspaced)
+    return found

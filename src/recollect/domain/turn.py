@@ -18,6 +18,7 @@ from recollect.domain.checks import (
     check_items,
     check_object,
     check_one_of,
+    check_optional_id,
     check_time,
     check_type,
 )
@@ -25,6 +26,8 @@ from recollect.domain.conversation import Conversation
 from recollect.domain.idempotency import Answer
 from recollect.domain.job import NewJob
 from recollect.domain.message import Message, MessageStatus, NewMessage
+from recollect.domain.vector import MessageVector
+from recollect.errors import InvalidInputError
 
 Mode = Literal["chat", "document", "research"]
 MODES: tuple[str, ...] = get_args(Mode)
@@ -51,6 +54,8 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
     jobs: tuple[NewJob, ...] = ()
     #: Create the conversation if there is none with this id.
     create: bool = False
+    #: What some of the messages mean; it is kept for those that are stored and can be recalled.
+    vectors: tuple[MessageVector, ...] = ()
 
     def __post_init__(self) -> None:
         check_id(self.conversation_id, "conversation id")
@@ -58,6 +63,10 @@ class Append(msgspec.Struct, frozen=True, kw_only=True):
         check_time(self.at, "at")
         check_items(self.jobs, NewJob, "jobs", at_most=MAX_JOBS)
         check_flag(self.create, "create")
+        if self.vectors != ():
+            check_items(self.vectors, MessageVector, "vectors")
+            if not {one.message_id for one in self.vectors} <= {message.id for message in self.messages}:
+                raise InvalidInputError("vectors must be of messages of the same append")
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +78,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "chat"
     metadata: Mapping[str, Any] = {}
     usage: Usage = Usage()
+    #: The model that the usage is of.
+    model: str | None = None
     #: Memories that were shown to the model.
     memory_ids: tuple[str, ...] = ()
     answer: Answer | None = None
@@ -80,6 +91,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
         check_one_of(self.mode, MODES, "mode")
         check_object(self.metadata, "metadata")
         check_type(self.usage, Usage, "usage")
+        check_optional_id(self.model, "model")
         check_ids(self.memory_ids, "memory_ids", at_most=1_000)
         if self.answer is not None:
             check_type(self.answer, Answer, "answer")

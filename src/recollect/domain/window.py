@@ -54,6 +54,21 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     apart: frozenset[str] = frozenset()
 
 
+class Unextracted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is still to be learned from in a conversation: the messages of the head path, the oldest of them."""
+
+    conversation_id: str
+    #: Everything up to the first of these places was learned from; up to the second is in `messages`.
+    from_seq: int
+    to_seq: int
+    #: Oldest first.
+    messages: tuple[Message, ...]
+    #: The messages just before them, oldest first.
+    context: tuple[Message, ...] = ()
+    #: Whether there are more than were asked for.
+    more: bool = False
+
+
 def after_append(window: Window | None, appended: Appended, size: int) -> Window | None:
     """Return the window after this append, or None if more than that happened since or it was not known before."""
     after = appended.conversation

@@ -19,7 +19,7 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
-from recollect.domain.window import Backlog, Window
+from recollect.domain.window import Backlog, Unextracted, Window
 
 
 class ConversationStore(Protocol):
@@ -116,6 +116,9 @@ class ConversationStore(Protocol):
 
         Raise `ConversationNotFoundError` if there is none.
         """
+
+    async def list_unextracted(self, scope: Scope, conversation_id: str, limit: int, context: int) -> Unextracted:
+        """Return the oldest messages of the head path that were not learned from, and so many before them."""
 
     async def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
         """Return at most `limit` of the messages on the head path that no summary covers, the oldest of them."""

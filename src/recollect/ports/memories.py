@@ -9,6 +9,7 @@ from recollect.domain.memory import (
     Memory,
     MemoryChanges,
     MemoryPage,
+    MemoryPlan,
     MemoryQuery,
     MemoryVersion,
     NewMemory,
@@ -42,11 +43,19 @@ class MemoryStore(Protocol):
         `ErasedError` if a source to add was erased, `ConflictError` if another current memory says the same.
         """
 
-    async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
-        """Save what was extracted from a range of a conversation, move its mark and end the job.
+    async def save_memories(self, scope: Scope, plan: MemoryPlan) -> SavedMemories:
+        """Edit and add memories together, if the memories of the user still are at the revision of the plan.
 
-        Raise `ConflictError` if the range was extracted already and `JobNotFoundError` if the job was lost,
-        and save nothing then.
+        An edit whose `superseded_by` names a memory of the plan is made only if that memory is there afterwards:
+        if a stored memory says the same already, that one takes its place; if it is refused, the edit is skipped.
+        Raise `ConflictError` if the memories changed since, and whatever `change_memory` raises, and save nothing then.
+        """
+
+    async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
+        """Save what was extracted from a range, as `save_memories` does, move the mark, end the job.
+
+        Raise `ConflictError` if the range was extracted already or the memories changed since the plan, `ErasedError`
+        if a message that was read is erased, `JobNotFoundError` if the job was lost, and save nothing then.
         """
 
     async def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:

@@ -6,8 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from recollect.domain.message import Message
-from recollect.domain.page import Hit
+from recollect.domain.context import Context, Recalled
 from recollect.domain.turn import Usage
 
 
@@ -15,12 +14,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What is known when a reply is due."""
 
     text: str
-    #: The newest messages of the conversation, oldest first, without the question.
-    window: tuple[Message, ...]
-    #: What stands for the older messages, oldest first.
-    summaries: tuple[str, ...] = ()
-    #: What the user said elsewhere that may matter, best first.
-    recalled: tuple[Hit, ...] = ()
+    #: The prompt that ends with the question.
+    context: Context
+    #: What was found for it among memories and earlier messages, best first.
+    recalled: tuple[Recalled, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +25,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     usage: Usage = Usage()
+    #: Whether it only says again what was said; then it is not recalled itself.
+    repeats: bool = False
 
 
 class Responder(Protocol):

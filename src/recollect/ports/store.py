@@ -9,10 +9,22 @@ from recollect.ports.erasure import ErasureStore
 from recollect.ports.jobs import JobStore
 from recollect.ports.memories import MemoryStore
 from recollect.ports.notes import NoteStore
+from recollect.ports.recall import RecallStore
 from recollect.ports.requests import RequestStore
+from recollect.ports.usage import UsageStore
 
 
-class Store(ConversationStore, MemoryStore, NoteStore, JobStore, RequestStore, ErasureStore, Protocol):
+class Store(
+    ConversationStore,
+    MemoryStore,
+    RecallStore,
+    NoteStore,
+    JobStore,
+    RequestStore,
+    UsageStore,
+    ErasureStore,
+    Protocol,
+):
     """Everything the service keeps, in one database."""
 
     async def close(self) -> None:

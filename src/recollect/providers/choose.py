@@ -53,9 +53,9 @@ def choose(settings: Settings) -> Choice | None:
         return None
     url = KNOWN[kind][0] if model.url is None else _completed(model.url, kind)
     # By the host and not by the kind: Gemini also speaks chat completions.
-    home = next((known for known in KNOWN.values() if _host(known[0]) == _host(url)), None)
+    home = next((known for known in KNOWN.values() if host_of(known[0]) == host_of(url)), None)
     variable, name = home[1:] if home else (None, UNNAMED)
-    return Choice(kind=kind, url=url, name=model.name or name, key=_key(settings, variable))
+    return Choice(kind=kind, url=url, name=model.name or name, key=key_of(settings, model.key_variable or variable))
 
 
 def open_model(settings: Settings, clock: Clock) -> ChatModel | None:
@@ -103,7 +103,7 @@ def _dialect(choice: Choice) -> Dialect:
         case "openai":
             from recollect.providers.openai import OpenAIDialect
 
-            return OpenAIDialect(choice.name, newest=_host(choice.url) == _host(KNOWN["openai"][0]))
+            return OpenAIDialect(choice.name, newest=host_of(choice.url) == host_of(KNOWN["openai"][0]))
         case "anthropic":
             from recollect.providers.anthropic import AnthropicDialect
 
@@ -125,13 +125,13 @@ def _kind(settings: Settings) -> Kind | None:
         if found is None and (model.name is not None or model.key_variable is not None):
             raise SettingsError("model.name or model.key_variable is set, but no provider; set model.kind or model.url")
         return found
-    if _host(model.url) == _host(KNOWN["gemini"][0]) and not model.url.endswith("/openai"):
+    if host_of(model.url) == host_of(KNOWN["gemini"][0]) and not model.url.endswith("/openai"):
         return "gemini"
-    return "anthropic" if _host(model.url) == _host(KNOWN["anthropic"][0]) else "openai"
+    return "anthropic" if host_of(model.url) == host_of(KNOWN["anthropic"][0]) else "openai"
 
 
-def _key(settings: Settings, usual: str | None) -> Secret | None:
-    variable = settings.model.key_variable or usual
+def key_of(settings: Settings, variable: str | None) -> Secret | None:
+    """Return the key that a variable holds; raise `SettingsError` if it holds none."""
     if variable is None:
         return None
     key = settings.keys.get(variable)
@@ -150,5 +150,6 @@ def _completed(url: str, kind: Kind) -> str:
     return url if urlsplit(url).path.strip("/") else f"{url}/v1"
 
 
-def _host(url: str) -> str | None:
+def host_of(url: str) -> str | None:
+    """Return the host of an address."""
     return urlsplit(url).hostname

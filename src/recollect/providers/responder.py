@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from recollect.domain.message import Message
+from recollect.domain.context import PromptMessage
+from recollect.domain.tool_pairs import in_words
 from recollect.domain.turn import Usage
 from recollect.errors import ProviderOutputError
 from recollect.ports.chat_model import ChatModel, ModelMessage, ModelRequest
 from recollect.ports.responder import Question, Reply
-
-_SYSTEM = "You are a helpful assistant with a long memory."
 
 
 class ModelResponder:
@@ -24,31 +23,14 @@ class ModelResponder:
 
     async def reply(self, question: Question) -> Reply:
         """Return the model's answer; one that says nothing is an error."""
-        window = [shown for message in question.window if (shown := _shown(message)) is not None]
-        messages = (*window, ModelMessage(role="user", text=question.text))
-        answer = await self._model.complete(ModelRequest(messages=messages, system=_system(question)))
+        messages = tuple(_shown(message) for message in question.context.messages)
+        answer = await self._model.complete(ModelRequest(messages=messages, system=question.context.prompt))
         if not answer.text:
             raise ProviderOutputError(f"{self._model.name} answered with no text ({answer.reason})")
         return Reply(text=answer.text, usage=answer.usage or Usage())
 
 
-def _system(question: Question) -> str:
-    parts = [_SYSTEM]
-    if question.summaries:
-        parts.append("## Conversation Summary\n" + "\n\n".join(question.summaries))
-    if question.recalled:
-        said = "\n".join(f"- {hit.message.content}" for hit in question.recalled)
-        parts.append(f"## Said Earlier by the User\n{said}")
-    return "\n\n".join(parts)
-
-
-def _shown(message: Message) -> ModelMessage | None:
-    """Return the message as the model sees it; the result of a call that is not shown with it is told as text."""
-    match message.role:
-        case "user" | "system" if message.content:
-            return ModelMessage(role="user", text=message.content)
-        case "assistant" if message.content:
-            return ModelMessage(role="assistant", text=message.content)
-        case "tool" if message.content:
-            return ModelMessage(role="user", text=f"[tool result] {message.content}")
-    return None
+def _shown(message: PromptMessage) -> ModelMessage:
+    """Return a message of the prompt for a model that is offered no tools; some refuse calls and results then."""
+    words = in_words(message)
+    return ModelMessage(role=words.role, text=words.text)

@@ -155,7 +155,7 @@ class Response:
             said = b"" if 300 <= status < 400 else await self._some(_ERROR_BYTES)
             raise problem_of(status, said, self._response.headers.get("retry-after"))
         if self._kind in {"text/html", "application/xhtml+xml"}:
-            raise ProviderOutputError("the address answers with a web page; check model.url")
+            raise ProviderOutputError("the address answers with a web page; check model.url or embedding.url")
         if self._response.headers.get("content-encoding", "identity").lower() != "identity":
             raise ProviderOutputError("the reply is compressed although that was not asked for")
 
@@ -202,7 +202,7 @@ def problem_of(status: int, said: bytes, retry_after: str | None) -> Exception:
     if status in _RETRIED_STATUSES or status >= 500:
         return AttemptFailedError(problem, retry_after)
     if 300 <= status < 400:
-        return ProviderRejectedError(f"{problem}: redirects are not followed; check model.url")
+        return ProviderRejectedError(f"{problem}: redirects are not followed; check model.url or embedding.url")
     return RefusedError(problem, status, words)
 
 
@@ -226,7 +226,7 @@ def translated() -> Iterator[None]:
         raise AttemptFailedError("it cannot be reached") from exc
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError):
         # The cause may quote a header, and a header holds the key.
-        raise ProviderRejectedError("the address or the key cannot be used; check model.url") from None
+        raise ProviderRejectedError("the address or the key cannot be used; check model.url or embedding.url") from None
     except httpx2.TransportError as exc:
         raise AttemptFailedError("the connection was lost") from exc
 

@@ -8,24 +8,25 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
 from typing import Literal, TypeVar
 
 import msgspec
 
 from recollect.domain.appending import stored_message
 from recollect.domain.checks import check_items, check_one_of, check_optional_id, check_text, check_type
+from recollect.domain.context import Recalled
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.message import Message, MessageStatus, NewMessage
-from recollect.domain.page import Hit, SearchQuery
+from recollect.domain.passage import REPEATS
 from recollect.domain.scope import Scope
-from recollect.domain.turn import Append, TurnRecord, Usage
+from recollect.domain.turn import MODES, Append, Mode, TurnRecord, Usage
 from recollect.domain.window import Window
-from recollect.errors import CorruptRecordError, ProviderError, ProviderOutputError, StorageError
-from recollect.ports.clock import Clock
+from recollect.errors import CorruptRecordError, ProviderError, ProviderOutputError
 from recollect.ports.responder import Question, Reply, Responder
 from recollect.ports.store import Store
+from recollect.service.context import Contexts, Told
 from recollect.service.keeping import Keeper
+from recollect.service.means import Means
 
 WritePolicy = Literal["turn", "ahead", "client"]
 Durability = Literal["durable", "client"]
@@ -45,6 +46,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     #: When the messages become durable; None is what the settings say.
     write_policy: WritePolicy | None = None
+    #: What the turn is about, which changes what is learned from it.
+    mode: Mode = "chat"
     #: With the policy `client`: what the client said and heard since it last archived, oldest first.
     unsaved: tuple[NewMessage, ...] = ()
 
@@ -54,6 +57,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         check_optional_id(self.key, "idempotency key")
         if self.write_policy is not None:
             check_one_of(self.write_policy, ("turn", "ahead", "client"), "write_policy")
+        check_one_of(self.mode, MODES, "mode")
         check_items(self.unsaved, NewMessage, "unsaved", at_most=MAX_UNSAVED)
 
 
@@ -63,7 +67,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str
     user_message: Message
     message: Message
-    recalled: tuple[Hit, ...]
+    recalled: tuple[Recalled, ...]
     usage: Usage
     durability: Durability = "durable"
     #: The conversation that was asked for, if it is damaged; the turn then began a new one.
@@ -83,8 +87,6 @@ class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How turns are taken."""
 
     write_policy: WritePolicy = "turn"
-    #: Passages that are recalled for a question; 0 recalls none.
-    recall: int = 5
 
 
 class Chat:
@@ -94,17 +96,16 @@ class Chat:
         self,
         store: Store,
         keeper: Keeper,
+        contexts: Contexts,
         responder: Responder,
-        *,
-        clock: Clock,
-        new_id: Callable[[], str],
+        means: Means,
         options: ChatOptions,
     ) -> None:
         self._store = store
         self._keeper = keeper
+        self._contexts = contexts
         self._responder = responder
-        self._clock = clock
-        self._new_id = new_id
+        self._means = means
         self._options = options
 
     async def turn(self, scope: Scope, request: ChatRequest) -> ChatReply:
@@ -130,7 +131,9 @@ class Chat:
         return reply
 
     async def _begin(self, scope: Scope, asked: RequestKey) -> Answer | None:
-        begin = asyncio.create_task(self._store.begin_request(scope, RequestStart(request=asked, at=self._clock())))
+        begin = asyncio.create_task(
+            self._store.begin_request(scope, RequestStart(request=asked, at=self._means.clock()))
+        )
         try:
             return await _to_its_end(begin)
         except asyncio.CancelledError:
@@ -146,7 +149,7 @@ class Chat:
         except CorruptRecordError as exc:
             if exc.kind != "conversation":
                 raise
-        fresh = self._new_id()
+        fresh = self._means.new_id()
         _log.warning("conversation %s is damaged; the turn is kept in %s", conversation_id, fresh)
         reply = await self._turn_in(scope, fresh, request, asked)
         return msgspec.structs.replace(reply, damaged_id=conversation_id)
@@ -156,30 +159,33 @@ class Chat:
     ) -> ChatReply:
         policy = request.write_policy or self._options.write_policy
         said_id = self._id_for(asked, "message")
-        said = NewMessage(id=said_id, role="user", content=request.text, created_at=self._clock())
+        said = NewMessage(id=said_id, role="user", content=request.text, created_at=self._means.clock())
         window = await self._keeper.window(scope, conversation_id)
         stored: tuple[Message, ...] = ()
         if policy == "ahead":
-            stored = await self._record_ahead(scope, self._keeper.append(window, conversation_id, (said,)), window)
+            append = await self._keeper.append(window, conversation_id, (said,), mode=request.mode)
+            stored = await self._record_ahead(scope, append, window)
             window = await self._keeper.window(scope, conversation_id)
-        question = await self._question(scope, request, conversation_id, window, said.id)
-        reply, status = await self._reply(question)
+        told = await self._told(scope, request, conversation_id, window, said.id)
+        reply, status = await self._reply(Question(text=request.text, context=told.context, recalled=told.recalled))
         answer = NewMessage(
-            id=self._new_id(),
+            id=self._means.new_id(),
             role="assistant",
             content=reply.text,
-            created_at=self._clock(),
+            created_at=self._means.clock(),
             status=status,
-            metadata={"responder": self._responder.name},
+            metadata={"responder": self._responder.name, **({REPEATS: True} if reply.repeats else {})},
         )
         if policy == "client":
             stored = tuple(_unstored(conversation_id, window, message) for message in (said, answer))
         else:
             record = TurnRecord(
-                id=self._new_id(),
-                append=self._keeper.append(window, conversation_id, (said, answer)),
+                id=self._means.new_id(),
+                append=await self._keeper.append(window, conversation_id, (said, answer), mode=request.mode),
                 status=status,
+                mode=request.mode,
                 usage=reply.usage,
+                memory_ids=told.context.memory_ids,
                 answer=_kept_answer(asked, _Kept(conversation_id, said.id, answer.id, reply.usage)),
             )
             stored += await self._record(scope, record, window)
@@ -188,7 +194,7 @@ class Chat:
             conversation_id=conversation_id,
             user_message=messages.get(said.id) or await self._store.get_message(scope, conversation_id, said.id),
             message=messages[answer.id],
-            recalled=question.recalled,
+            recalled=told.recalled,
             usage=reply.usage,
             durability="client" if policy == "client" else "durable",
         )
@@ -196,7 +202,7 @@ class Chat:
     def _id_for(self, asked: RequestKey | None, what: str) -> str:
         """Return a new id, or the one that a retry of the same request has too."""
         if asked is None:
-            return self._new_id()
+            return self._means.new_id()
         text = msgspec.json.encode((what, asked.key, asked.digest))
         return hashlib.blake2b(text, digest_size=16).hexdigest()
 
@@ -213,27 +219,13 @@ class Chat:
         await self._keeper.added(scope, window, appended, record.append.jobs)
         return appended.messages
 
-    async def _question(
+    async def _told(
         self, scope: Scope, request: ChatRequest, conversation_id: str, window: Window | None, said_id: str
-    ) -> Question:
+    ) -> Told:
         shown = [message for message in self._keeper.shown(window) if message.id != said_id]
         known = {message.id for message in shown}
         shown += [_unstored(conversation_id, window, one) for one in request.unsaved if one.id not in known]
-        recalled = await self._recalled(scope, request.text, {message.id for message in shown} | {said_id})
-        summaries = () if window is None else tuple(summary.content for summary in window.summaries)
-        return Question(text=request.text, window=tuple(shown), recalled=recalled, summaries=summaries)
-
-    async def _recalled(self, scope: Scope, text: str, known: set[str]) -> tuple[Hit, ...]:
-        if not self._options.recall:
-            return ()
-        limit = min(self._options.recall + len(known), 200)
-        try:
-            hits = await self._store.search_messages(scope, SearchQuery(text=text, limit=limit))
-        except StorageError as exc:
-            _log.warning("nothing could be recalled: %s", exc.code)
-            return ()
-        new = [hit for hit in hits if hit.message.id not in known and hit.message.role == "user"]
-        return tuple(new[: self._options.recall])
+        return await self._contexts.tell(scope, window, shown, request.text)
 
     async def _reply(self, question: Question) -> tuple[Reply, MessageStatus]:
         try:
@@ -276,5 +268,5 @@ def _unstored(conversation_id: str, window: Window | None, message: NewMessage) 
 
 
 def _digest(request: ChatRequest) -> str:
-    asked = (request.text, request.conversation_id, request.write_policy, request.unsaved)
+    asked = (request.text, request.conversation_id, request.write_policy, request.mode, request.unsaved)
     return hashlib.blake2b(msgspec.json.encode(asked), digest_size=16).hexdigest()

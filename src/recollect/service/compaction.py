@@ -14,8 +14,11 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from recollect.domain.candidate import WAITING
 from recollect.domain.checks import MAX_LIMIT, check_id, later
+from recollect.domain.context import UNTRUSTED
 from recollect.domain.job import Job
+from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.domain.window import Backlog
@@ -153,6 +156,7 @@ class Compactor:
             folds=tuple(summary.id for summary in step.summaries) if isinstance(step, Fold) else (),
             # Other branches may still show what this one has summarised.
             delete_originals=self._settings.delete_originals and whole and not backlog.conversation.is_branched,
+            metadata={UNTRUSTED: True} if _is_untrusted(step) else {},
         )
         await self._store.put_summary(scope, new)
 
@@ -218,6 +222,18 @@ def _result(task: asyncio.Task[T]) -> T:
     if isinstance(error, ProviderError):
         raise error
     raise ProviderOutputError(f"who writes summaries failed: {type(error).__name__}") from error
+
+
+def _is_untrusted(step: Summarise | Fold) -> bool:
+    """Tell whether a summary tells of what no person said here, and so must not speak with the voice of the system."""
+    if isinstance(step, Fold):
+        return any(summary.metadata.get(UNTRUSTED) for summary in step.summaries)
+    return any(_is_brought(message) for message in step.messages)
+
+
+def _is_brought(message: Message) -> bool:
+    is_output = message.role == "tool" or any(call.output is not None for call in message.tool_calls)
+    return is_output or message.metadata.get("origin") in WAITING
 
 
 def _is_whole(backlog: Backlog) -> bool:

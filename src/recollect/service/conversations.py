@@ -73,7 +73,7 @@ class Conversations:
     ) -> Appended:
         """Add messages at the head; those whose ids are stored are duplicates, and adding them again is safe."""
         window = await self._keeper.window(scope, conversation_id)
-        append = self._keeper.append(window, conversation_id, tuple(messages), create=create)
+        append = await self._keeper.append(window, conversation_id, tuple(messages), create=create)
         appended = await self._store.append(scope, append)
         _log.info("added %d messages to %s", len(appended.messages), conversation_id)
         await self._keeper.added(scope, window, appended, append.jobs)
@@ -116,7 +116,7 @@ class Conversations:
     ) -> ArchivedBatch:
         """Store what a client kept until now, in one transaction; overlap and repetition store nothing twice."""
         window = await self._keeper.window(scope, conversation_id)
-        append = self._keeper.append(window, conversation_id, tuple(messages))
+        append = await self._keeper.append(window, conversation_id, tuple(messages))
         batch = await self._store.archive(scope, ArchiveBatch(id=batch_id or self._new_id(), append=append))
         total = batch.archived + (0 if window is None else window.conversation.message_count)
         _log.info("archived %d messages of %s", batch.archived, conversation_id)

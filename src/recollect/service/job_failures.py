@@ -19,6 +19,7 @@ from recollect.errors import (
     InvalidInputError,
     MissingExtraError,
     PermissionDeniedError,
+    ProviderOutputError,
     ProviderUnavailableError,
     RecollectError,
     SettingsError,
@@ -26,8 +27,8 @@ from recollect.errors import (
     StorageUnavailableError,
 )
 
-#: How much of an error's message is kept.
-MAX_MESSAGE = 1_000
+#: How much is kept of an error's message, and of an answer that could not be used.
+MAX_MESSAGE, MAX_RAW = 1_000, 4_000
 
 #: The conversation is gone, and the work on it with it.
 MOOT = (ConversationNotFoundError, ErasedError)
@@ -74,9 +75,15 @@ def name_of(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return what is kept of an error, as text that every store can hold."""
-    message = str(error)[:MAX_MESSAGE].encode(errors="replace").decode().replace("\0", "?")
-    return f"{name_of(error)}: {message}" if message else name_of(error)
+    """Return what is kept of an error, as text that every store can hold; of an answer that was no use, its words."""
+    message = _sound(str(error)[:MAX_MESSAGE])
+    told = f"{name_of(error)}: {message}" if message else name_of(error)
+    raw = _sound(error.raw[:MAX_RAW]) if isinstance(error, ProviderOutputError) else ""
+    return f"{told}\n\n{raw}" if raw else told
+
+
+def _sound(text: str) -> str:
+    return text.encode(errors="replace").decode().replace("\0", "?")
 
 
 def failure_of(error: BaseException, job: Job, *, now: datetime, chance: float, backoff: Backoff) -> JobFailure | None:

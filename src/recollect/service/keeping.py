@@ -8,24 +8,30 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from recollect.domain.job import NewJob
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.scope import Scope
-from recollect.domain.turn import Append, Appended
+from recollect.domain.turn import Append, Appended, Mode
+from recollect.domain.vector import MessageVector
 from recollect.domain.window import Window
 from recollect.errors import ConversationNotFoundError, RecollectError, StrategyError
 from recollect.ports.clock import Clock
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, Work
 
+if TYPE_CHECKING:
+    from recollect.service.embedding import Embedding
+
 #: The kind of the job that looks after a user's conversations once they are idle.
 TIDY = "tidy"
 #: The kind of the job that finds a better title.
 TITLE = "title"
+#: The kind of the job that learns from a conversation.
+EXTRACT = "extract"
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -40,8 +46,12 @@ class KeeperOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: A conversation is looked at after this time without activity.
     idle: timedelta = timedelta(hours=24)
+    #: How long work about a conversation waits for more messages; ten times this at the very most.
+    debounce: timedelta = timedelta(0)
     #: Whether a model can find better titles.
     titles: bool = False
+    #: Whether memories are learned from what is said.
+    extract: bool = False
     #: Whether a strategy that fails makes the call fail that added the messages.
     propagate_errors: bool = False
     #: Tell a worker of this process that there is work from this time on.
@@ -59,12 +69,18 @@ class Keeper:
         clock: Clock,
         new_id: Callable[[], str],
         options: KeeperOptions,
+        embedding: Embedding | None = None,
     ) -> None:
         self._store = store
         self._strategy = strategy
+        self._embedding = embedding
         self._clock = clock
         self._new_id = new_id
         self._options = options
+
+    async def require_window(self, scope: Scope, conversation_id: str) -> Window:
+        """Return the window, or raise `ConversationNotFoundError`."""
+        return await self._store.get_window(scope, conversation_id)
 
     async def window(self, scope: Scope, conversation_id: str) -> Window | None:
         """Return the window, or None if there is no such conversation yet."""
@@ -79,30 +95,44 @@ class Keeper:
             return ()
         return self._asked(lambda: self._strategy.shown(window), window.uncovered, window)
 
-    def append(
-        self, window: Window | None, conversation_id: str, messages: tuple[NewMessage, ...], *, create: bool = True
+    async def append(
+        self,
+        window: Window | None,
+        conversation_id: str,
+        messages: tuple[NewMessage, ...],
+        *,
+        create: bool = True,
+        mode: Mode = "chat",
     ) -> Append:
-        """Return what stores these messages with the work that they make necessary."""
+        """Return what stores these messages with their vectors and the work that they make necessary."""
+        jobs = self.jobs(window, conversation_id, len(messages), mode)
+        vectors: tuple[MessageVector, ...] = ()
+        if self._embedding is not None:
+            vectors = await self._embedding.of_messages(messages)
+            embed = self._embedding.job(messages, vectors)
+            jobs += () if embed is None else (embed,)
         return Append(
             conversation_id=conversation_id,
             messages=messages,
             at=self._clock(),
-            jobs=self.jobs(window, conversation_id, len(messages)),
+            jobs=jobs,
             create=create,
+            vectors=vectors,
         )
 
-    def jobs(self, window: Window | None, conversation_id: str, added: int) -> tuple[NewJob, ...]:
+    def jobs(self, window: Window | None, conversation_id: str, added: int, mode: Mode = "chat") -> tuple[NewJob, ...]:
         """Return the jobs to store with so many messages."""
-        now = self._clock()
         jobs = []
         if window is None or not window.conversation.is_active:
             jobs.append(self.tidy_job())
         if self._options.titles and (window is None or not window.conversation.message_count):
-            jobs.append(Work(kind=TITLE).job(conversation_id, self._new_id(), now))
+            jobs.append(self._job(Work(kind=TITLE), conversation_id))
+        if self._options.extract:
+            jobs.append(self._job(Work(kind=EXTRACT, payload={"mode": mode}), conversation_id))
         if window is not None:
             none: tuple[Work, ...] = ()
             works = self._asked(lambda: self._strategy.work(window, added), none, window)
-            jobs += [work.job(conversation_id, self._new_id(), now) for work in works]
+            jobs += [self._job(work, conversation_id) for work in works]
         return tuple(jobs)
 
     def _asked(self, ask: Callable[[], T], otherwise: T, window: Window) -> T:
@@ -112,6 +142,12 @@ class Keeper:
         except Exception as exc:  # noqa: BLE001  # a strategy may be anyone's code
             _log.warning("the strategy failed for %s: %s", window.conversation.id, type(exc).__name__)
             return otherwise
+
+    def _job(self, work: Work, conversation_id: str) -> NewJob:
+        """Return the job that does this once nothing was added for a moment."""
+        wait = self._options.debounce
+        job = work.job(conversation_id, self._new_id(), self._clock() + wait)
+        return msgspec.structs.replace(job, max_delay=10 * wait)
 
     def tidy_job(self) -> NewJob:
         """Return the job that looks at the user's conversations when the first may be idle."""
@@ -148,10 +184,9 @@ class Keeper:
 
     async def _queue(self, scope: Scope, conversation_id: str) -> None:
         window = await self._store.get_window(scope, conversation_id)
-        now = self._clock()
-        jobs = tuple(work.job(conversation_id, self._new_id(), now) for work in self._strategy.work(window, 0))
+        jobs = tuple(self._job(work, conversation_id) for work in self._strategy.work(window, 0))
         for job in jobs:
-            await self._store.enqueue_job(scope, job, now)
+            await self._store.enqueue_job(scope, job, self._clock())
         self._wake(jobs)
 
     def _wake(self, jobs: tuple[NewJob, ...]) -> None:

@@ -2,48 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from recollect.ports.chat_model import ChatModel
-from recollect.ports.store import Store
-from recollect.service.chat import Chat
-from recollect.service.conversations import Conversations
-from recollect.service.lifecycle import Lifecycle
-from recollect.service.worker import Worker
+if TYPE_CHECKING:
+    from recollect.ports.chat_model import ChatModel
+    from recollect.ports.embedder import Embedder
+    from recollect.ports.events import Events
+    from recollect.ports.store import Store
+    from recollect.service.chat import Chat
+    from recollect.service.context import Contexts
+    from recollect.service.conversations import Conversations
+    from recollect.service.embedding import Embedding
+    from recollect.service.forgetting import Forgetting
+    from recollect.service.learning import Learner
+    from recollect.service.ledger import Ledger
+    from recollect.service.lifecycle import Lifecycle
+    from recollect.service.memories import Memories
+    from recollect.service.notes import Notes
+    from recollect.service.recall import Recall
+    from recollect.service.worker import Worker
+
+
+class UseCases(NamedTuple):
+    """What an application can do."""
+
+    chat: Chat
+    conversations: Conversations
+    contexts: Contexts
+    memories: Memories
+    learner: Learner
+    recall: Recall
+    forgetting: Forgetting
+    notes: Notes
+    embedding: Embedding
+    lifecycle: Lifecycle
+    ledger: Ledger
+
+
+class Outside(NamedTuple):
+    """What the service uses and closes."""
+
+    events: Events
+    embedder: Embedder
+    model: ChatModel | None
+    #: Tell all counts as Prometheus reads them.
+    metrics: Callable[[], bytes]
 
 
 class Recollect:
     """Everything an application calls; made by `recollect.open`."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        chat: Chat,
-        conversations: Conversations,
-        lifecycle: Lifecycle,
-        worker: Worker,
-        model: ChatModel | None = None,
-    ) -> None:
+    def __init__(self, store: Store, use: UseCases, *, worker: Worker, outside: Outside) -> None:
         #: The store, for what has no use case of its own.
         self.store = store
         #: Chat turns.
-        self.chat = chat
+        self.chat: Chat = use.chat
         #: Conversations and their messages.
-        self.conversations = conversations
+        self.conversations: Conversations = use.conversations
+        #: What a model is given.
+        self.contexts: Contexts = use.contexts
+        #: What is remembered of a user, by hand.
+        self.memories: Memories = use.memories
+        #: Learning from conversations.
+        self.learner: Learner = use.learner
+        #: Finding what a question asks for.
+        self.recall: Recall = use.recall
+        #: Memories that nobody uses any more.
+        self.forgetting: Forgetting = use.forgetting
+        #: What agents note about a user.
+        self.notes: Notes = use.notes
+        #: The vectors of what was said and is known.
+        self.embedding: Embedding = use.embedding
         #: Conversations that nobody uses any more.
-        self.lifecycle = lifecycle
+        self.lifecycle: Lifecycle = use.lifecycle
+        #: What models cost.
+        self.ledger: Ledger = use.ledger
         #: The worker that does jobs in the background of this process.
         self.worker = worker
+        #: What tells a user's sessions that something changed.
+        self.events: Events = outside.events
+        #: What turns texts into vectors.
+        self.embedder: Embedder = outside.embedder
         #: The language model, or None.
-        self.model = model
+        self.model: ChatModel | None = outside.model
+        #: All counts, as Prometheus reads them.
+        self.metrics = outside.metrics
 
     async def close(self) -> None:
         """Finish what was accepted, give back what is under way, then release everything."""
         await self.worker.stop()
         if self.model is not None:
             await self.model.close()
+        await self.ledger.flush()
+        await self.embedder.close()
+        await self.events.close()
         await self.store.close()
 
     async def __aenter__(self) -> Self:

@@ -19,6 +19,7 @@ from recollect.domain.checks import check_count, check_text, later
 from recollect.domain.job import ClaimedJob, ClaimRequest
 from recollect.domain.scope import Scope
 from recollect.ports.jobs import JobStore
+from recollect.ports.meter import Meter, NoMeter, timed
 from recollect.service.job_attempts import Attempted, AttemptLimits, Attempts, Handler
 from recollect.service.job_failures import name_of
 from recollect.service.patience import OUTAGE, Pace, Patience
@@ -50,6 +51,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_done: timedelta = timedelta(days=7)
     #: The lease, timeout and backoff of each attempt.
     limits: AttemptLimits = AttemptLimits()
+    #: Counts attempts.
+    meter: Meter = NoMeter()
 
     def __post_init__(self) -> None:
         check_text(self.name, "worker name", at_least=1, at_most=100)
@@ -96,6 +99,7 @@ class Worker:
         self._tidied: dict[tuple[str, str], datetime] = {}
         self._counts = {"done": 0, "failed": 0, "dead": 0, "lost": 0, "returned": 0}
         self._last_error: tuple[str, datetime] | None = None
+        options.meter.gauge("recollect.job.running", lambda: len(self._running))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -221,7 +225,8 @@ class Worker:
 
     async def _do(self, held: ClaimedJob) -> None:
         make = self._attempts.give_back if self._stopping else self._attempts.make
-        attempted = await make(held)
+        with timed(self._options.meter, "recollect.job.duration", kind=held.job.kind):
+            attempted = await make(held)
         self._note(held, attempted)
         if attempted.outcome == "done":
             await self._tidy(held.scope)
@@ -229,6 +234,7 @@ class Worker:
     def _note(self, held: ClaimedJob, attempted: Attempted) -> None:
         now = self._pace.clock()
         self._counts[attempted.outcome] += 1
+        self._options.meter.add("recollect.job.attempts", kind=held.job.kind, outcome=attempted.outcome)
         if attempted.error is not None:
             self._last_error = attempted.error, now
         if attempted.pause_until is not None:

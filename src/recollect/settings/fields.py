@@ -27,9 +27,12 @@ _ADDRESSES: dict[str, Callable[[str], str]] = {
     "redis_url": checked_redis,
     "server.host": checked_host,
     "model.url": checked_model,
+    "embedding.url": checked_model,
 }
 #: A wrong one of these must not fall back to another provider: it would be told what was meant for the first.
-_PRIVATE = {"model.kind", "model.key_variable"}
+_PRIVATE = {"model.kind", "model.key_variable", "embedding.key_variable"}
+#: A wrong one of these must not fall back to another embedder: it would embed everything again.
+_LASTING = {f"embedding.{name}" for name in ("kind", "path", "name", "dimensions", "query_prefix", "document_prefix")}
 
 
 class UnusableError(Exception):
@@ -48,7 +51,7 @@ class Field:
     @property
     def guards(self) -> bool:
         """Tell whether a wrong value refuses to start instead of falling back."""
-        return self.name in _ADDRESSES or self.name in _PRIVATE or self.name.startswith("auth.")
+        return self.name in {*_ADDRESSES, *_PRIVATE, *_LASTING} or self.name.startswith("auth.")
 
     def convert(self, value: object, *, strict: bool = False) -> Any:
         """Return the value in its own type; unless strict, text counts as what it spells."""

@@ -117,14 +117,23 @@ class SessionSettings(Group, frozen=True, kw_only=True):
 class MemorySettings(Group, frozen=True, kw_only=True):
     #: Learn memories and recall them.
     enabled: bool = True
+    #: Who reads memories out of messages: `auto` is a model if there is one, and `rules` where it fails for long.
+    extractor: Literal["auto", "rules", "model"] = "auto"
     #: Memories learned from one conversation; past it the least important unpinned one is archived.
     max_per_session: Annotated[int, Meta(ge=1, le=100_000)] = 50
     #: Keep an extracted memory only from this importance on.
     extraction_threshold: Ratio = 0.3
     #: Memories recalled for a question.
     context_limit: Annotated[int, Meta(ge=1, le=1000)] = 5
+    #: Unimportant memories that nobody uses are archived; what one is worth halves in this time. 0 keeps all.
+    half_life_days: Annotated[float, Meta(ge=0, le=36_500)] = 90.0
     #: Memories given when there is no question.
     recent_limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+
+    @property
+    def half_life(self) -> timedelta | None:
+        """Give the half-life as a duration, or None if nothing fades."""
+        return timedelta(days=self.half_life_days) if self.half_life_days else None
 
 
 class ArchiveSettings(Group, frozen=True, kw_only=True):
@@ -173,6 +182,8 @@ class JobSettings(Group, frozen=True, kw_only=True):
     inside: bool = True
     #: Jobs that one worker does at the same time.
     concurrency: Annotated[int, Meta(ge=1, le=100)] = 4
+    #: How long work about a conversation waits for more messages; ten times this at the very most.
+    debounce_seconds: Annotated[float, Meta(ge=0, le=3600)] = 2.0
     #: How often a worker looks for jobs that another process queued.
     poll_seconds: Seconds = 2.0
     #: How long a worker holds a job without a sign of life, until another may take it.
@@ -188,6 +199,37 @@ class JobSettings(Group, frozen=True, kw_only=True):
 class ContextSettings(Group, frozen=True, kw_only=True):
     #: The text format of recalled memories: `s4` has the header "What You Know About the User", `s1` is plain.
     format: Literal["s4", "s1"] = "s4"
+    #: What a model is told first; `{long_term_memory_notes}` stands for the notes.
+    system: Annotated[str, Meta(max_length=100_000)] = "You are a helpful assistant with a long memory."
+    #: Tokens of a whole prompt, by estimate.
+    budget: Annotated[int, Meta(ge=100, le=10_000_000)] = 8_000
+    #: Earlier messages recalled for a question.
+    passages: Annotated[int, Meta(ge=0, le=200)] = 5
+
+
+class EmbeddingSettings(Group, frozen=True, kw_only=True):
+    #: Who turns texts into vectors: the built-in `static` vectors, an `onnx` model in a folder, or a server by `http`.
+    kind: Literal["static", "onnx", "http"] = "static"
+    #: The folder of the ONNX model with its tokenizer, as sentence-transformers writes it.
+    path: str | None = None
+    #: The server that speaks OpenAI's embeddings; unset is OpenAI.
+    url: str | None = None
+    #: The name of the model: what a server is asked for, and what a folder is known by if its own name may change.
+    name: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    #: The length of a server's vectors; it must be set unless the model is one of OpenAI's.
+    dimensions: Annotated[int, Meta(ge=1, le=16_000)] | None = None
+    #: The variable that holds the key; unset is OpenAI's own, and with another `url` no key is sent.
+    key_variable: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}\Z")] | None = None
+    #: What the model wants before a question, such as `query: `.
+    query_prefix: Annotated[str, Meta(max_length=500)] = ""
+    #: What the model wants before a text to be found, such as `passage: `.
+    document_prefix: Annotated[str, Meta(max_length=500)] = ""
+    #: Texts that a server is given at a time.
+    batch: Annotated[int, Meta(ge=1, le=2048)] = 64
+    #: How long a server may take for them, with all attempts.
+    timeout_seconds: Seconds = 30.0
+    #: Attempts after the first.
+    max_retries: Annotated[int, Meta(ge=0, le=10)] = 2
 
 
 #: The groups by the name that they have in `recollect.toml`.
@@ -202,5 +244,6 @@ GROUPS: dict[str, type[Group]] = {
     "window": WindowSettings,
     "context": ContextSettings,
     "model": ModelSettings,
+    "embedding": EmbeddingSettings,
     "jobs": JobSettings,
 }

@@ -24,6 +24,7 @@ from recollect.settings.groups import (
     ArchiveSettings,
     AuthSettings,
     ContextSettings,
+    EmbeddingSettings,
     Group,
     HistorySettings,
     JobSettings,
@@ -55,6 +56,7 @@ class Settings(Group, frozen=True, kw_only=True):
     window: WindowSettings = msgspec.field(default_factory=WindowSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    embedding: EmbeddingSettings = msgspec.field(default_factory=EmbeddingSettings)
     jobs: JobSettings = msgspec.field(default_factory=JobSettings)
     #: The keys that the environment holds, by their variables.
     keys: Mapping[str, Secret] = {}
@@ -81,7 +83,7 @@ class Settings(Group, frozen=True, kw_only=True):
             warnings += source.warnings
         values, unusable = _usable(given)
         misfits = _fit(values, given)
-        keys = keys_in(environ, values.get("model.key_variable"))
+        keys = keys_in(environ, values.get("model.key_variable"), values.get("embedding.key_variable"))
         settings = _built(values, keys, tuple(warnings + unusable + misfits))
         for warning in settings.warnings:
             logger.warning("%s", warning)

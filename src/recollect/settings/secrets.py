@@ -38,8 +38,8 @@ class Secret:
         raise TypeError("a secret is not written anywhere")
 
 
-def keys_in(environ: Mapping[str, str], named: str | None) -> dict[str, Secret]:
-    """Return the keys by their variables: those of the known providers and the one that the settings name."""
-    variables = dict.fromkeys((*KEY_VARIABLES, *([named] if named else [])))
+def keys_in(environ: Mapping[str, str], *named: str | None) -> dict[str, Secret]:
+    """Return the keys by their variables: those of the known providers and those that the settings name."""
+    variables = dict.fromkeys((*KEY_VARIABLES, *filter(None, named)))
     found = {variable: environ.get(variable, "").strip() for variable in variables}
     return {variable: Secret(text) for variable, text in found.items() if text}

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import StructMeta
 
-from recollect.domain.checks import check_id, check_items, check_limit, check_time, check_type
+from recollect.domain.checks import check_count, check_id, check_items, check_limit, check_time, check_type
 from recollect.ports.store import Store
 
 MAX_ITEMS = 1_000
@@ -66,6 +66,8 @@ def _check(parameter: str, kind: type) -> Check:
         return lambda value: check_time(value, parameter)
     if kind is int:
         return check_limit
+    if kind == int | None:
+        return lambda value: None if value is None else check_count(value, what)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         return lambda value: check_items(value, item, what, at_least=1, at_most=MAX_ITEMS)

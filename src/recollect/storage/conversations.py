@@ -23,6 +23,7 @@ from recollect.domain.conversation import (
 )
 from recollect.domain.erasure import conversation_tombstone, message_tombstone, original_tombstone
 from recollect.domain.message import Message
+from recollect.domain.passage import continues, is_recalled
 from recollect.domain.scope import Scope
 from recollect.domain.turn import (
     Append,
@@ -35,6 +36,8 @@ from recollect.domain.turn import (
     batch_digest,
     turn_from,
 )
+from recollect.domain.usage import turn_entry
+from recollect.domain.vector import Vector
 from recollect.errors import (
     ConversationNotFoundError,
     CorruptRecordError,
@@ -42,7 +45,7 @@ from recollect.errors import (
     MessageNotFoundError,
     StaleVersionError,
 )
-from recollect.storage import jobs, requests, rows
+from recollect.storage import jobs, requests, rows, usage, vectors
 from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, micros, scoped
@@ -75,7 +78,7 @@ def lock(tx: Transaction, scope: Scope, conversation_id: str) -> StoredConversat
 
 def save(tx: Transaction, scope: Scope, stored: StoredConversation) -> None:
     """Write the conversation as it is now."""
-    values = rows.conversation_values(scope, stored.value, stored.has_erased)
+    values = rows.conversation_values(scope, stored.value, has_erased=stored.has_erased, rewritten=stored.rewritten)
     tx.run("update_conversation", **values, number=stored.number)
 
 
@@ -88,7 +91,7 @@ def add_agent(tx: Transaction, scope: Scope, agent: str, at: int) -> None:
 def create(tx: Transaction, scope: Scope, new: NewConversation) -> StoredConversation:
     """Return the conversation with this id, created if there is none."""
     add_agent(tx, scope, new.agent, micros(new.at))
-    values = rows.conversation_values(scope, appending.conversation_from(new), False)
+    values = rows.conversation_values(scope, appending.conversation_from(new))
     # The insert waits for an erasure of this id that is under way, so only after it is the tombstone there to see.
     if tx.run("insert_conversation", **values) and buried(tx, scope, [conversation_tombstone(tx.salt, new.id)]):
         raise ErasedError("a conversation with this id was erased; use a new id")
@@ -118,7 +121,8 @@ def change(tx: Transaction, scope: Scope, conversation_id: str, changes: Convers
         if found is None:
             raise MessageNotFoundError("head_id names no message of this conversation")
     if after is not stored.value:
-        save(tx, scope, msgspec.structs.replace(stored, value=after))
+        rewritten = stored.rewritten if after.head_id == stored.value.head_id else after.revision
+        save(tx, scope, msgspec.structs.replace(stored, value=after, rewritten=rewritten))
     return after
 
 
@@ -194,6 +198,8 @@ def record_turn(tx: Transaction, scope: Scope, record: TurnRecord) -> Appended:
     appended = _append(tx, scope, stored, record.append, record.id, enqueue=known is None)
     if known is None and (appended.messages or not appended.refused):
         tx.run("insert_turn", **rows.turn_values(scope, stored.number, turn_from(record)))
+        if (spent := turn_entry(record)) is not None:
+            usage.insert(tx, scope, spent)
         if record.memory_ids:
             at = micros(record.append.at)
             tx.run("touch_memories", **scoped(scope), at=at, ids=tx.ids(record.memory_ids))
@@ -238,20 +244,25 @@ def _append(
         erased=_erased_ids(tx, scope, stored, request) if stored.has_erased else frozenset(),
     )
     appended = plan_append(stored.value, request, known, turn_id)
+    given = {one.message_id: one.vector for one in request.vectors}
     for message in appended.messages:
-        insert(tx, scope, stored.number, message)
+        insert(tx, scope, stored.number, message, given.get(message.id))
     if appended.messages:
-        save(tx, scope, StoredConversation(stored.number, appended.conversation, stored.has_erased))
+        after = appended.conversation
+        rewritten = stored.rewritten if continues(stored.value, appended) else after.revision
+        save(tx, scope, StoredConversation(stored.number, after, stored.has_erased, rewritten))
         if enqueue:
             for job in request.jobs:
                 jobs.enqueue(tx, scope, job, request.at)
     return appended
 
 
-def insert(tx: Transaction, scope: Scope, conversation: int, message: Message) -> None:
-    """Store one message and its terms."""
+def insert(tx: Transaction, scope: Scope, conversation: int, message: Message, vector: Vector | None = None) -> None:
+    """Store one message, its terms and, if it can have one, its vector."""
     number = tx.insert("insert_message", **rows.message_values(scope, conversation, message))
     tx.index(scope, number, message.content)
+    if is_recalled(message):
+        vectors.put(tx, scope, ("message", number), vector)
 
 
 def _stored_ids(tx: Transaction, scope: Scope, number: int, ids: list[str]) -> frozenset[str]:

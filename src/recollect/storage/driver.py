@@ -7,13 +7,16 @@ A driver may run it more than once if the database asks for a retry, so it must 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from recollect.domain.scope import Scope
+from recollect.domain.vector import Vector
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+#: Returns what terms weigh that occur in so many messages.
+Weigh = Callable[[list[int]], list[int]]
 
 
 class Transaction(Protocol):
@@ -30,6 +33,9 @@ class Transaction(Protocol):
 
     def run(self, query: str, /, **values: Any) -> int:
         """Run a statement and return how many rows it changed."""
+
+    def send(self, query: str, /, **values: Any) -> None:
+        """Run a statement whose result nobody waits for, before any later one and before the commit."""
 
     def insert(self, query: str, /, **values: Any) -> int:
         """Insert one row and return the number the table gave it."""
@@ -48,6 +54,23 @@ class Transaction(Protocol):
 
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Return the numbers of the scope's messages that hold a term, with how many of the terms each holds."""
+
+    def best(
+        self, scope: Scope, wanted: Sequence[str], weigh: Weigh, step: int
+    ) -> tuple[list[int], Iterator[list[int]]]:
+        """Return in how many messages each distinct term occurs, and give those that hold the weightiest, in pages.
+
+        The newest comes first among equals; `weigh` says what the terms weigh that occur so often.
+        """
+
+    def nearest(self, scope: Scope, vector: Vector, step: int) -> Iterator[list[int]]:
+        """Give the numbers of the scope's messages nearest to a vector, in pages, the newest first among equals."""
+
+    def packed(self, values: bytes) -> bytes:
+        """Return the values of a vector as the database takes and gives them."""
+
+    def unpacked(self, packed: bytes) -> bytes:
+        """Return the values of a vector that the database gave."""
 
 
 Work = Callable[[Transaction], T]
@@ -79,6 +102,9 @@ class Driver(Protocol):
 
     def mark(self) -> object | None:
         """Return a value that changes whenever somebody else may have written, or None if that cannot be told."""
+
+    async def settled_mark(self) -> object | None:
+        """Return the mark, waiting for housekeeping that hides it for a moment; None if it cannot be told even so."""
 
     async def scrub(self) -> None:
         """Remove erased bytes from wherever the database keeps old pages."""

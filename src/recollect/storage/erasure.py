@@ -22,12 +22,12 @@ from recollect.domain.forgetting import lasting_title, without_sources
 from recollect.domain.memory import Memory, Source
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, CorruptRecordError, MemoryNotFoundError, MessageNotFoundError
-from recollect.storage import audit, jobs, memories, rows, summaries
+from recollect.storage import audit, jobs, memories, rows, summaries, usage, vectors
 from recollect.storage.conversations import MISSING, lock, save
 from recollect.storage.damage import sound
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.knowledge_rows import job_from, memory_from
-from recollect.storage.rows import StoredConversation, scoped
+from recollect.storage.rows import StoredConversation, micros, scoped
 from recollect.storage.tombstones import bury
 
 
@@ -40,6 +40,7 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
         raise MessageNotFoundError("there is no message with this id in the conversation")
     number, seq, _, parent_id, turn_id, *_ = row
     tx.unindex(scope, number, rows.intact_content(scope, conversation_id, row[1:]))
+    embedded = vectors.drop(tx, scope, "message", [number])
     tx.run("delete_message", **here, id=message_id)
     tx.run("delete_quarantine", **scoped(scope), kind="message", id=message_id)
     bury(tx, scope, message_tombstone(tx.salt, conversation_id, message_id), erasure.at)
@@ -53,9 +54,10 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
         head_id=parent_id if stored.value.head_id == message_id else stored.value.head_id,
         message_count=stored.value.message_count - 1,
     )
-    summaries.refresh_text(tx, scope, StoredConversation(stored.number, value, True))
+    summaries.refresh_text(tx, scope, StoredConversation(stored.number, value, True, value.revision + 1))
     _quiet_jobs(tx, scope, conversation_id)
-    counted = Erased(messages=1, summaries=summarised, turns=turns, requests=_erase_answers(tx, scope))
+    answers = _erase_answers(tx, scope)
+    counted = Erased(messages=1, summaries=summarised, turns=turns, vectors=embedded, requests=answers)
     return _receipt(tx, scope, erasure, "message", message_id, gone.plus(counted))
 
 
@@ -89,6 +91,9 @@ def _forget(
 ) -> Erased:
     """Take sources from memories; erase the memories that have no other."""
     erased = Erased()
+    if memory_ids:
+        tx.one("lock_user", **scoped(scope))
+    has_changed = False
     for memory_id in memory_ids:
         row = tx.one("lock_memory", **scoped(scope), id=memory_id)
         if row is None:
@@ -97,12 +102,16 @@ def _forget(
         left = None if memory is None else without_sources(memory, gone, conversation_id)
         if memory is None or left is None:
             erased = erased.plus(_erase_memory(tx, scope, memory_id, row[4], at))
+            has_changed = True
         elif left is not memory:
+            has_changed = True
             for source in set(memory.sources) - set(left.sources):
                 _drop_source(tx, scope, memory_id, source)
             memories.store(tx, scope, left)
             versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
             erased = erased.plus(Erased(memory_versions=versions))
+    if has_changed:
+        vectors.bump(tx, scope)
     return erased
 
 
@@ -136,11 +145,13 @@ def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: object
     for old in sound(partial(memory_from, scope), superseded)[0]:
         memories.store(tx, scope, msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or at))
     versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
+    numbers = [number for (number,) in tx.all("memory_number", **scoped(scope), id=memory_id)]
+    embedded = vectors.drop(tx, scope, "memory", numbers)
     tx.run("delete_memory", **scoped(scope), id=memory_id)
     tx.run("delete_quarantine", **scoped(scope), kind="memory", id=memory_id)
     if isinstance(content, str):  # what was damaged may be no text any more
         bury(tx, scope, memory_tombstone(tx.salt, content), at)
-    return Erased(memories=1, memory_versions=versions)
+    return Erased(memories=1, memory_versions=versions, vectors=embedded)
 
 
 def _uncover(tx: Transaction, scope: Scope, stored: StoredConversation, seq: int, message_id: str) -> int:
@@ -197,7 +208,7 @@ def clear(tx: Transaction, scope: Scope, conversation_id: str, erasure: Erasure)
         extracted_seq=0,
         version=value.version + 1,
     )
-    save(tx, scope, StoredConversation(stored.number, cleared, True))
+    save(tx, scope, StoredConversation(stored.number, cleared, True, cleared.revision))
     return _receipt(tx, scope, erasure, "clear", conversation_id, erased)
 
 
@@ -220,6 +231,7 @@ def _empty(tx: Transaction, scope: Scope, number: int, conversation_id: str, era
             erasure.at,
         )
     counted = Erased(
+        vectors=vectors.drop(tx, scope, "message", [row[0] for row in messages]),
         messages=tx.run("delete_messages", **here),
         summaries=tx.run("delete_summaries", **here),
         turns=tx.run("delete_turns", **here),
@@ -243,6 +255,7 @@ def conversation(tx: Transaction, scope: Scope, conversation_id: str, erasure: E
 
 def _remove(tx: Transaction, scope: Scope, number: int, conversation_id: str, erasure: Erasure) -> Erased:
     erased = _empty(tx, scope, number, conversation_id, erasure)
+    usage.detach(tx, scope, conversation_id)
     tx.run("delete_conversation", **scoped(scope), number=number)
     tx.run("delete_quarantine", **scoped(scope), kind="conversation", id=conversation_id)
     bury(tx, scope, conversation_tombstone(tx.salt, conversation_id), erasure.at)
@@ -251,10 +264,12 @@ def _remove(tx: Transaction, scope: Scope, number: int, conversation_id: str, er
 
 def memory(tx: Transaction, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
     """Erase a memory with its history; what it says stays forgotten."""
+    tx.one("lock_user", **scoped(scope))
     row = tx.one("lock_memory", **scoped(scope), id=memory_id)
     if row is None:
         raise MemoryNotFoundError(memories.MISSING)
     erased = _erase_memory(tx, scope, memory_id, row[4], erasure.at)
+    vectors.bump(tx, scope)
     erased = erased.plus(Erased(requests=_erase_answers(tx, scope)))
     return _receipt(tx, scope, erasure, "memory", memory_id, erased)
 
@@ -265,17 +280,22 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
     erased = Erased(requests=tx.run("delete_requests", **scoped(scope)))
     for number, conversation_id in tx.all("numbered_conversations", **scoped(scope)):
         erased = erased.plus(_remove(tx, scope, number, conversation_id, erasure))
-    for (memory_id,) in tx.all("all_memory_ids", **scoped(scope)):
+    memory_ids = [memory_id for (memory_id,) in tx.all("all_memory_ids", **scoped(scope))]
+    for memory_id in memory_ids:
         row = tx.one("find_memory", **scoped(scope), id=memory_id)
         content = "" if row is None else row[4]
         erased = erased.plus(_erase_memory(tx, scope, memory_id, content, erasure.at))
+    if memory_ids:
+        vectors.bump(tx, scope)
     counted = Erased(
         notes=tx.run("delete_notes", **scoped(scope)),
         note_versions=tx.run("delete_note_versions", **scoped(scope)),
         jobs=tx.run("delete_jobs", **scoped(scope)),
+        usage=tx.run("delete_usage", **scoped(scope)),
     )
-    for name in ("delete_audit", "delete_user_quarantine", "delete_agents", "delete_user"):
+    for name in ("delete_audit", "delete_user_quarantine", "delete_agents"):
         tx.run(name, **scoped(scope))
+    tx.run("empty_user", **scoped(scope), at=micros(erasure.at))
     return _receipt(tx, scope, erasure, "user", scope.user, erased.plus(counted))
 
 

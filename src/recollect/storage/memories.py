@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import msgspec
+from msgspec import UNSET
 
 from recollect.domain import memory as rule
 from recollect.domain.conversation import Conversation
@@ -14,6 +16,7 @@ from recollect.domain.memory import (
     Memory,
     MemoryChanges,
     MemoryPage,
+    MemoryPlan,
     MemoryQuery,
     MemoryVersion,
     NewMemory,
@@ -22,6 +25,7 @@ from recollect.domain.memory import (
     content_key,
 )
 from recollect.domain.scope import Scope
+from recollect.domain.vector import Vector
 from recollect.errors import (
     ConflictError,
     CorruptRecordError,
@@ -30,7 +34,7 @@ from recollect.errors import (
     MemoryNotFoundError,
     StaleVersionError,
 )
-from recollect.storage import audit, jobs
+from recollect.storage import audit, jobs, vectors
 from recollect.storage.conversations import add_agent, lock, save
 from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Transaction
@@ -54,9 +58,53 @@ def find(tx: Transaction, scope: Scope, memory_id: str, *, deleted: bool = False
 
 def add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
     """Store memories, except those that say what is stored or what was erased."""
-    for agent in {memory.agent for memory in new}:
-        add_agent(tx, scope, agent, micros(new[0].at))
-    tx.one("lock_user", **scoped(scope))
+    return save_plan(tx, scope, MemoryPlan(at=new[0].at, new=new))
+
+
+def save_plan(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> SavedMemories:
+    """Edit and add memories, if nobody changed any since the plan was made."""
+    for agent in {memory.agent for memory in plan.new}:
+        add_agent(tx, scope, agent, micros(plan.new[0].at))
+    row = tx.one("lock_user", **scoped(scope))
+    revision: int = 0 if row is None else row[0]
+    if plan.memory_revision not in (None, revision):
+        raise ConflictError("the memories of the user changed meanwhile; read them and plan again")
+    missing = _missing_successors(tx, scope, plan)
+    edits = [edit for edit in plan.edits if edit.changes.superseded_by not in missing]
+    skipped = [edit.memory_id for edit in plan.edits if edit.changes.superseded_by in missing]
+    changed = [_change(tx, scope, edit.memory_id, edit.changes) for edit in edits]
+    saved, twins = _add(tx, scope, plan.new)
+    after = [_moved(tx, scope, memory, twins) for memory, _ in changed]
+    if saved.created or any(is_new for _, is_new in changed):
+        vectors.bump(tx, scope)
+        revision += 1
+    return msgspec.structs.replace(saved, changed=tuple(after), skipped=tuple(skipped), revision=revision)
+
+
+def _missing_successors(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> set[str]:
+    """Return the new memories that will not be there although edits name them as what takes the place of others."""
+    named = {edit.changes.superseded_by for edit in plan.edits}
+    return {new.id for new in plan.new if new.id in named and not _will_be_there(tx, scope, new)}
+
+
+def _will_be_there(tx: Transaction, scope: Scope, new: NewMemory) -> bool:
+    row = tx.one("find_memory", **scoped(scope), id=new.id)
+    return not _is_erased(tx, scope, new) if row is None else memory_from(scope, row).deleted_at is None
+
+
+def _moved(tx: Transaction, scope: Scope, memory: Memory, twins: Mapping[str, str]) -> Memory:
+    """Return an edited memory, superseded by the twin of a new memory that was stored already."""
+    twin = twins.get(memory.superseded_by or "")
+    if twin is None:
+        return memory
+    moved = msgspec.structs.replace(memory, superseded_by=twin)
+    store(tx, scope, moved)
+    return moved
+
+
+def _add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> tuple[SavedMemories, dict[str, str]]:
+    """Store what is new; return what became of it, and the ids of duplicates with those of their twins."""
+    twins: dict[str, str] = {}
     created: list[Memory] = []
     duplicates: list[Memory] = []
     refused: list[str] = []
@@ -64,13 +112,16 @@ def add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemor
         same = _same(tx, scope, one)
         if same is not None:
             duplicates.append(same)
+            if same.id != one.id:
+                twins[one.id] = same.id
         elif _is_erased(tx, scope, one):
             refused.append(one.id)
         else:
             memory = rule.memory_from(one)
-            _insert(tx, scope, memory)
+            _insert(tx, scope, memory, one.vector)
             created.append(memory)
-    return SavedMemories(created=tuple(created), duplicates=tuple(duplicates), refused=tuple(refused))
+    saved = SavedMemories(created=tuple(created), duplicates=tuple(duplicates), refused=tuple(refused))
+    return saved, twins
 
 
 def _same(tx: Transaction, scope: Scope, new: NewMemory) -> Memory | None:
@@ -91,8 +142,9 @@ def _cites_erased(tx: Transaction, scope: Scope, sources: tuple[Source, ...]) ->
     return bool(buried(tx, scope, [message_tombstone(tx.salt, s.conversation_id, s.message_id) for s in sources]))
 
 
-def _insert(tx: Transaction, scope: Scope, memory: Memory) -> None:
-    tx.run("insert_memory", **memory_values(scope, memory))
+def _insert(tx: Transaction, scope: Scope, memory: Memory, vector: Vector | None) -> None:
+    number = tx.insert("insert_memory", **memory_values(scope, memory))
+    vectors.put(tx, scope, ("memory", number), vector)
     _insert_sources(tx, scope, memory)
     audit.note(tx, scope, "create", ("memory", memory.id), memory.created_at, origin=memory.origin)
 
@@ -110,6 +162,15 @@ def _insert_sources(tx: Transaction, scope: Scope, memory: Memory) -> None:
 
 def change(tx: Transaction, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
     """Apply the changes if the memory still has the expected version, and keep what it was."""
+    tx.one("lock_user", **scoped(scope))
+    memory, is_new = _change(tx, scope, memory_id, changes)
+    if is_new:
+        vectors.bump(tx, scope)
+    return memory
+
+
+def _change(tx: Transaction, scope: Scope, memory_id: str, changes: MemoryChanges) -> tuple[Memory, bool]:
+    """Apply the changes and return the memory, and whether it or its vector is another now."""
     row = tx.one("lock_memory", **scoped(scope), id=memory_id)
     if row is None:
         raise MemoryNotFoundError(MISSING)
@@ -119,14 +180,33 @@ def change(tx: Transaction, scope: Scope, memory_id: str, changes: MemoryChanges
     if _cites_erased(tx, scope, changes.more_sources):
         raise ErasedError("a source to add was erased")
     after = rule.changed(before, changes)
+    has_vector = _change_vector(tx, scope, before, after, changes)
     if after is before:
-        return before
+        return before, has_vector
     _refuse_twin(tx, scope, after)
     store(tx, scope, after)
     _insert_sources(tx, scope, after)
     tx.run("insert_memory_version", **version_values(scope, before, after.updated_at))
     audit.note(tx, scope, "change", ("memory", memory_id), after.updated_at, version=after.version)
-    return after
+    return after, True
+
+
+def _change_vector(tx: Transaction, scope: Scope, before: Memory, after: Memory, changes: MemoryChanges) -> bool:
+    """Let the vector go with the content, and with a memory that is deleted; tell whether it may be another now."""
+    if after.deleted_at is not None:
+        if before.deleted_at is None:
+            vectors.drop(tx, scope, "memory", [_number(tx, scope, after.id)])
+        return False
+    kept = changes.vector is UNSET and before.deleted_at is None and after.content == before.content
+    if not kept:
+        vector = None if changes.vector is UNSET else changes.vector
+        vectors.put(tx, scope, ("memory", _number(tx, scope, after.id)), vector)
+    return not kept
+
+
+def _number(tx: Transaction, scope: Scope, memory_id: str) -> int:
+    ((number,),) = tx.all("memory_number", **scoped(scope), id=memory_id)
+    return int(number)
 
 
 def store(tx: Transaction, scope: Scope, memory: Memory) -> None:
@@ -162,15 +242,16 @@ def save_extraction(tx: Transaction, scope: Scope, result: Extraction) -> SavedM
     stored = lock(tx, scope, result.conversation_id)
     if stored.value.extracted_seq != result.from_seq or result.to_seq >= stored.value.next_seq:
         raise ConflictError("this range was extracted already or is gone; plan the extraction again")
-    changed = [change(tx, scope, edit.memory_id, edit.changes) for edit in result.edits]
-    saved = add(tx, scope, result.new) if result.new else SavedMemories()
+    if _cites_erased(tx, scope, tuple(Source(result.conversation_id, one) for one in result.read)):
+        raise ErasedError("a message was erased after it was read; plan the extraction again")
+    saved = save_plan(tx, scope, result)
     marked: Conversation = msgspec.structs.replace(
         stored.value, extracted_seq=result.to_seq, revision=stored.value.revision + 1
     )
     save(tx, scope, msgspec.structs.replace(stored, value=marked))
     if result.claim is not None:
         jobs.complete(tx, scope, result.claim, result.at)
-    return msgspec.structs.replace(saved, changed=tuple(changed))
+    return saved
 
 
 def page(tx: Transaction, scope: Scope, query: MemoryQuery) -> MemoryPage:

@@ -5,16 +5,28 @@ from __future__ import annotations
 from datetime import datetime
 from functools import partial
 
+import msgspec
+
 from recollect.domain.checks import as_utc
+from recollect.domain.erasure import Erased, conversation_tombstone
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion, changed_note
+from recollect.domain.note_erasure import without_lines
 from recollect.domain.scope import Scope
-from recollect.errors import NoteNotFoundError
+from recollect.errors import CorruptRecordError, ErasedError, NoteNotFoundError
 from recollect.storage.conversations import add_agent
 from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Transaction
 from recollect.storage.jobs import LAST
 from recollect.storage.knowledge_rows import note_from, note_values, note_version_from, note_version_values
-from recollect.storage.rows import micros, scoped
+from recollect.storage.rows import instant, micros, scoped
+from recollect.storage.tombstones import buried
+
+#: A period of note changes, in microseconds, both ends included.
+Period = tuple[int, int]
+#: Before and after every time that can be stored.
+ALWAYS: Period = (-(2**62), 2**62)
+#: How the history names the version that an erasure makes.
+ERASE = "erase"
 
 
 def read(tx: Transaction, scope: Scope) -> Note:
@@ -29,6 +41,7 @@ def _empty(scope: Scope) -> Note:
 
 def change(tx: Transaction, scope: Scope, change: NoteChange) -> Note:
     """Apply the operation to the newest text, so that concurrent changes all survive."""
+    _refuse_if_erased(tx, scope, change.conversation_id)
     add_agent(tx, scope, scope.agent, micros(change.at))
     tx.one("lock_agent", **scoped(scope), agent=scope.agent)
     row = tx.one("find_note", **scoped(scope), agent=scope.agent)
@@ -48,6 +61,15 @@ def change(tx: Transaction, scope: Scope, change: NoteChange) -> Note:
     return after
 
 
+def _refuse_if_erased(tx: Transaction, scope: Scope, conversation_id: str | None) -> None:
+    """Raise if the conversation in which this is noted was erased."""
+    # An erasure that is under way waits for this lock and then finds the version, or is waited for and is then seen.
+    if conversation_id is None or tx.one("lock_conversation", **scoped(scope), id=conversation_id):
+        return
+    if buried(tx, scope, [conversation_tombstone(tx.salt, conversation_id)]):
+        raise ErasedError("the conversation in which this was to be noted was erased")
+
+
 def undo(tx: Transaction, scope: Scope, at: datetime) -> Note:
     """Bring back the text before the last change, as a new version."""
     current = read(tx, scope)
@@ -64,3 +86,40 @@ def history(tx: Transaction, scope: Scope, query: NoteHistoryQuery) -> Sound[Not
     before = LAST if query.before_version is None else query.before_version
     found = tx.all("note_versions", **scoped(scope), agent=scope.agent, before=before, limit=query.limit)
     return sound(partial(note_version_from, scope), found)
+
+
+def forget(tx: Transaction, scope: Scope, conversation_id: str, period: Period, at: datetime) -> Erased:
+    """Take out of all notes what was first written in the conversation in this period."""
+    since, until = period
+    found = tx.all("notes_of_conversation", **scoped(scope), conversation_id=conversation_id, since=since, until=until)
+
+    def is_erased(version: NoteVersion) -> bool:
+        return version.conversation_id == conversation_id and since <= micros(version.created_at) <= until
+
+    erased = Erased()
+    for agent, first in found:
+        erased = erased.plus(_forget(tx, msgspec.structs.replace(scope, agent=agent), first, is_erased, at))
+    return erased
+
+
+def _forget(
+    tx: Transaction, scope: Scope, first: int, is_erased: Callable[[NoteVersion], bool], at: datetime
+) -> Erased:
+    """Take lines out of one note; a version that was damaged may hold them too, so it goes."""
+    here = {**scoped(scope), "agent": scope.agent}
+    tx.one("lock_agent", **here)
+    versions, damaged = _versions_from(tx, scope, first)
+    for version in damaged:
+        tx.run("delete_note_version", **here, version=version)
+    note = _current(tx, scope, versions[-1])
+    if versions[-1].version < note.version:
+        versions.append(version_of(note, "", at))
+    left = without_lines(versions, is_erased)
+    for version in left:
+        tx.run("rewrite_note_version", **rewritten(scope, version))
+    if not left or left[-1].version != versions[-1].version:
+        return Erased(note_versions=len(left) + len(damaged))
+    after, version = lessened(note, left[-1].notes, at)
+    tx.run("save_note", **note_values(scope, after))
+    tx.run("insert_note_version", **note_version_values(scope, version))
+    return Erased(notes=1, note_versions=len(left) + len(damaged))

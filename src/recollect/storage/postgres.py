@@ -206,6 +206,10 @@ class PostgresDriver:
     def mark(self) -> None:
         """Return None: only a query could tell what others wrote."""
 
+    async def settled_mark(self) -> object | None:
+        """Return None, for nothing hides it."""
+        return None
+
     async def scrub(self) -> None:
         """Do nothing: Postgres overwrites no page on demand.
 

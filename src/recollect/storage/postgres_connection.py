@@ -14,6 +14,7 @@ import msgspec
 from recollect.errors import ConflictError, StorageError, StorageUnavailableError
 from recollect.storage.driver import Row
 from recollect.storage.postgres_packages import Int8Dumper, psycopg, psycopg_pool
+from recollect.storage.postgres_vectors import PackedVector, PackedVectorDumper
 
 if TYPE_CHECKING:
     from psycopg.abc import PQGen
@@ -157,6 +158,7 @@ def open_pool(url: str, options: PostgresOptions) -> psycopg_pool.ConnectionPool
         connection.patience = options.statement_timeout.total_seconds() + GRACE
         # One type for every whole number, or each size of number would be a prepared statement of its own.
         connection.adapters.register_dumper(int, Int8Dumper)
+        connection.adapters.register_dumper(PackedVector, PackedVectorDumper)
         limits = {
             "statement": _milliseconds(options.statement_timeout),
             "lock": _milliseconds(options.lock_timeout),

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from recollect.domain.scope import Scope
 from recollect.domain.terms import terms
-from recollect.storage.driver import Row
+from recollect.domain.vector import Vector
+from recollect.storage.driver import Row, Weigh
 from recollect.storage.postgres_connection import PostgresConnection
 from recollect.storage.postgres_packages import psycopg
+from recollect.storage.postgres_vectors import pack, unpack
 
 #: Everything sees what was committed before each statement, and locks what it is about to change.
 WRITE = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 #: Everything sees one snapshot, which costs nothing to end.
 READ = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+#: How many statements open a transaction.
+_OPENING = 2
 
 #: A command and its values.
 Statement = tuple[bytes, dict[str, Any]]
@@ -62,12 +67,17 @@ class PostgresTransaction:
     def _execute(self, sql: bytes, values: Mapping[str, Any]) -> psycopg.Cursor[Row]:
         if not self._ahead:
             return self._cursor.execute(sql, values)
-        ahead, self._ahead = self._ahead, []
         with self._connection.pipeline():
-            cursors = [self._connection.execute(first, given) for first, given in ahead]
+            sent = self._send_ahead()
             self._cursor.execute(sql, values)
-        self._opening = self._opening or cursors[-1]
+        # The first to be sent are the start and the scope.
+        self._opening = self._opening or sent[:_OPENING][-1]
         return self._cursor
+
+    def _send_ahead(self) -> list[psycopg.Cursor[Row]]:
+        """Send what waits, inside a pipeline."""
+        ahead, self._ahead = self._ahead, []
+        return [self._connection.execute(first, given) for first, given in ahead]
 
     def all(self, query: str, /, **values: Any) -> list[Row]:
         """Return every row of the query."""
@@ -80,6 +90,10 @@ class PostgresTransaction:
     def run(self, query: str, /, **values: Any) -> int:
         """Run a statement and return how many rows it changed."""
         return self._execute(self._queries[query], values).rowcount
+
+    def send(self, query: str, /, **values: Any) -> None:
+        """Run a statement with the next one or with the commit."""
+        self._ahead.append((self._queries[query], values))
 
     def insert(self, query: str, /, **values: Any) -> int:
         """Insert one row and return the number the table gave it."""
@@ -109,17 +123,44 @@ class PostgresTransaction:
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Count, for each message of the user that holds one, the wanted terms it holds."""
         digests = term_digests(self.salt, scope, list(dict.fromkeys(wanted)))
-        found = self._execute(self._queries["matching_messages"], {"ids": digests}).fetchall()
-        return dict(found)
+        return dict(self.all("matching_messages", ids=digests))
+
+    def best(
+        self, scope: Scope, wanted: Sequence[str], weigh: Weigh, step: int
+    ) -> tuple[list[int], Iterator[list[int]]]:
+        """Let the server look up and add up."""
+        digests = term_digests(self.salt, scope, wanted)
+        frequencies = [count for (count,) in self.all("term_frequencies", ids=digests)]
+        return frequencies, self._pages("best_matching", step, ids=digests, weights=weigh(frequencies))
+
+    def nearest(self, scope: Scope, vector: Vector, step: int) -> Iterator[list[int]]:
+        """Let the server compare."""
+        values = {"tenant": scope.tenant, "user": scope.user, "model": vector.model}
+        return self._pages("nearest_vectors", step, vector=self.packed(vector.values), **values)
+
+    def _pages(self, query: str, step: int, **values: Any) -> Iterator[list[int]]:
+        skip = 0
+        while found := self.all(query, **values, limit=step, skip=skip):
+            yield [number for (number,) in found]
+            skip += len(found)
+
+    def packed(self, values: bytes) -> bytes:
+        """Return the values in the order of bytes that the server has, after their number."""
+        return pack(values)
+
+    def unpacked(self, packed: bytes) -> bytes:
+        """Return the values in our order of bytes."""
+        return unpack(packed)
 
     def commit(self) -> None:
         """Write the search index and commit, in one round trip."""
-        if self._opening is None:
+        if self._opening is None and len(self._ahead) <= _OPENING:
             return
         self.is_committing = True
         changes = self._index_changes()
-        if changes:
+        if changes or self._ahead:
             with self._connection.pipeline():
+                self._send_ahead()
                 for sql, values in changes:
                     self._connection.execute(sql, values)
                 self._cursor.execute("COMMIT", prepare=False)

@@ -39,10 +39,17 @@ def load_queries(dialect: Dialect) -> dict[str, str]:
     for folder in ("common", dialect):
         for file in sorted(files(__package__).joinpath("sql", folder).iterdir(), key=lambda f: f.name):
             _read(file.read_text("utf-8"), f"{folder}/{file.name}", queries, snippets)
-    ready = {name: _SNIPPET.sub(lambda m: snippets[m[1]], sql) for name, sql in queries.items()}
+    ready = {name: _filled(sql, snippets) for name, sql in queries.items()}
     if dialect == "postgres":
         return {name: _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%")) for name, sql in ready.items()}
     return ready
+
+
+def _filled(sql: str, snippets: dict[str, str]) -> str:
+    """Put the snippets in, which may name others themselves."""
+    while _SNIPPET.search(sql):
+        sql = _SNIPPET.sub(lambda m: snippets[m[1]], sql)
+    return sql
 
 
 def _read(text: str, where: str, queries: dict[str, str], snippets: dict[str, str]) -> None:

@@ -29,7 +29,7 @@ from recollect.errors import CorruptRecordError, InvalidInputError, NotFoundErro
 from recollect.storage import erasure
 from recollect.storage.conversations import create, lock, save
 from recollect.storage.driver import Row, Transaction
-from recollect.storage.rows import StoredConversation, instant, json_object, scoped
+from recollect.storage.rows import instant, json_object, scoped
 
 Owner = tuple[str, str]
 
@@ -271,7 +271,7 @@ class _Replay:
             new = NewConversation(id=conversation_id, at=instant(at), agent=agent)
             stored = create(self.tx, self.scope, new)
         if not stored.has_erased:
-            save(self.tx, self.scope, StoredConversation(stored.number, stored.value, True))
+            save(self.tx, self.scope, msgspec.structs.replace(stored, has_erased=True))
 
     def _has_erased_messages(self, conversation_id: str) -> bool:
         """Tell whether a person erased messages of the conversation; a summary may have replaced them as well."""

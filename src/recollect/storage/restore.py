@@ -22,6 +22,7 @@ from recollect.storage.migrations.sqlite import status as schema_status
 from recollect.storage.replay import Erasures, Replayed, gather, replay_or_refuse
 from recollect.storage.sqlite_connection import connect, our_errors
 from recollect.storage.sqlite_reading import COMPANIONS, alone, beside, open_file, salted
+from recollect.storage.sqlite_scrubber import scrub
 from recollect.storage.verify import Progress
 
 #: Bytes copied between two looks at the progress.
@@ -149,7 +150,7 @@ def _make_ready(fresh: Path, past: Erasures | None, options: RestoreOptions) -> 
                 tx = salted(connection)
                 replayed = replay_or_refuse(tx, past, lose=options.lose_erasures)
                 tx.write_index()
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            scrub(connection)
         finally:
             connection.close(True)
     return migrated, replayed

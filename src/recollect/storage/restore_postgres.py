@@ -92,7 +92,8 @@ class _OpenTransaction(PostgresTransaction):
 
     def leave(self) -> None:
         """Be nobody's scope again and write the search index."""
-        self._ahead = []
+        with self._connection.pipeline():
+            self._send_ahead()
         self._connection.execute("SELECT set_config('role', 'none', true)")
         for sql, values in self._index_changes():
             self._connection.execute(sql, values)

@@ -32,6 +32,8 @@ class StoredConversation(msgspec.Struct, frozen=True):
     value: Conversation
     #: Whether messages of it were erased, so that tombstones must be looked up.
     has_erased: bool
+    #: The revision that last changed what was stored before it; since then messages were only added.
+    rewritten: int = 0
 
 
 class Payload(msgspec.Struct, omit_defaults=True):
@@ -120,7 +122,9 @@ def scoped(scope: Scope) -> dict[str, Any]:
 # Conversations
 
 
-def conversation_values(scope: Scope, conversation: Conversation, has_erased: bool) -> dict[str, Any]:
+def conversation_values(
+    scope: Scope, conversation: Conversation, *, has_erased: bool = False, rewritten: int = 0
+) -> dict[str, Any]:
     """Return the column values of a conversation."""
     c = conversation
     row = {
@@ -139,6 +143,7 @@ def conversation_values(scope: Scope, conversation: Conversation, has_erased: bo
         "next_seq": c.next_seq,
         "extracted_seq": c.extracted_seq,
         "revision": c.revision,
+        "rewritten": rewritten,
         "is_archived": c.is_archived,
         "is_pinned": c.is_pinned,
         "is_active": c.is_active,
@@ -151,9 +156,9 @@ def conversation_values(scope: Scope, conversation: Conversation, has_erased: bo
 def conversation_from(scope: Scope, row: Row) -> StoredConversation:
     """Return the conversation of a row, or raise if the row was damaged."""
     number, i, agent, title, source, metadata, head, count, summary, created, updated, activity, *rest = row
-    version, next_seq, extracted, revision, archived, pinned, active, branched, has_erased, expected = rest
+    version, next_seq, extracted, revision, rewritten, archived, pinned, active, branched, has_erased, expected = rest
     flags = (flag(archived), flag(pinned), flag(active), flag(branched), flag(has_erased))
-    if _crc32(_pack((scope.tenant, scope.user, *row[1:16], *flags))) != expected:
+    if _crc32(_pack((scope.tenant, scope.user, *row[1:17], *flags))) != expected:
         raise CorruptRecordError("conversation", str(i))
     value = Conversation(
         id=i,
@@ -176,7 +181,7 @@ def conversation_from(scope: Scope, row: Row) -> StoredConversation:
         extracted_seq=extracted,
         revision=revision,
     )
-    return StoredConversation(number, value, flags[4])
+    return StoredConversation(number, value, flags[4], rewritten)
 
 
 # Messages

@@ -205,15 +205,24 @@ class SqliteDriver:
         finally:
             self._writer.lock.release()
 
+    async def settled_mark(self) -> object | None:
+        """Return the mark once the log is written back, if that is why there was none."""
+        if not self._writer.is_checkpointing:
+            return None
+        await asyncio.to_thread(self._writer.wait)
+        return self.mark()
+
     async def scrub(self) -> None:
-        """Write the WAL back and cut it, so that erased words are in neither file."""
-        for pause in _SCRUB_PAUSES:
-            with our_errors():
-                done = await asyncio.to_thread(self._writer.write_back, scrub=True)
-            if done:
-                return
-            await asyncio.sleep(pause)
-        raise StorageUnavailableError("a reader keeps old pages; the erased bytes go after a later write")
+        """Cut the WAL and zero what pages do not use, so that erased words are in neither file."""
+        pauses = iter(_SCRUB_PAUSES)
+        with our_errors():
+            progress = await asyncio.to_thread(self._writer.scrub, erased=True)
+            while progress != "done":
+                pause = 0 if progress == "part" else next(pauses, None)
+                if pause is None:
+                    raise StorageUnavailableError("a reader keeps old pages; the erased bytes go after a later write")
+                await asyncio.sleep(pause)
+                progress = await asyncio.to_thread(self._writer.scrub)
 
     async def close(self) -> None:
         """Finish what was accepted, then release everything."""

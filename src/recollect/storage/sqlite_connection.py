@@ -13,8 +13,9 @@ import msgspec
 
 from recollect.domain.scope import Scope
 from recollect.domain.terms import terms
+from recollect.domain.vector import Vector
 from recollect.errors import ConflictError, StorageError, StorageUnavailableError
-from recollect.storage.driver import Row
+from recollect.storage.driver import Row, Weigh
 from recollect.storage.queries import load_positional
 
 #: One plain file, shared by readers and a writer.
@@ -177,6 +178,11 @@ class SqliteTransaction:
         self._execute(sql, [values[name] for name in names])
         return self.connection.changes()
 
+    def send(self, query: str, /, **values: Any) -> None:
+        """Run a statement at once."""
+        sql, names = self._queries[query]
+        self._execute(sql, [values[name] for name in names])
+
     def insert(self, query: str, /, **values: Any) -> int:
         """Insert one row and return the number the table gave it."""
         sql, names = self._queries[query]
@@ -247,15 +253,50 @@ class SqliteTransaction:
 
     def matching(self, scope: Scope, wanted: Sequence[str]) -> dict[int, int]:
         """Count, for each message of the user that holds one, the wanted terms it holds."""
-        mark = user_mark(scope.tenant, scope.user)
         counts: dict[int, int] = {}
-        for term in wanted:
-            for (number,) in self.all("messages_with_term", term=f'"{mark}{term}"'):
+        for holders in self._holders(scope, wanted):
+            for number in holders:
                 counts[number] = counts.get(number, 0) + 1
-        for number, tenant, user, content in self.all("unindexed_messages"):
-            if (tenant, user) == (scope.tenant, scope.user) and (held := set(wanted).intersection(_terms(content))):
-                counts[number] = len(held)
         return counts
+
+    def _holders(self, scope: Scope, wanted: Sequence[str]) -> list[set[int]]:
+        """Return, for each term, the messages of the user that hold it."""
+        mark = user_mark(scope.tenant, scope.user)
+        holders = {
+            term: {number for (number,) in self.all("messages_with_term", term=f'"{mark}{term}"')} for term in wanted
+        }
+        for number, tenant, user, content in self.all("unindexed_messages"):
+            if (tenant, user) == (scope.tenant, scope.user):
+                for term in holders.keys() & _terms(content):
+                    holders[term].add(number)
+        return [holders[term] for term in wanted]
+
+    def best(
+        self, scope: Scope, wanted: Sequence[str], weigh: Weigh, step: int
+    ) -> tuple[list[int], Iterator[list[int]]]:
+        """Look up every term once, add up in this process."""
+        holders = self._holders(scope, wanted)
+        frequencies = [len(numbers) for numbers in holders]
+        sums: dict[int, int] = {}
+        for weight, numbers in zip(weigh(frequencies), holders, strict=True):
+            for number in numbers:
+                sums[number] = sums.get(number, 0) + weight
+        ranked = sorted(sums, key=lambda number: (-sums[number], -number))
+        return frequencies, (ranked[start : start + step] for start in range(0, len(ranked), step))
+
+    def nearest(self, scope: Scope, vector: Vector, step: int) -> Iterator[list[int]]:
+        """Compare all vectors of the user in this process."""
+        from recollect.storage.sqlite_vectors import nearest  # brings numpy, which takes long to load
+
+        return nearest(self, scope, vector, step)
+
+    def packed(self, values: bytes) -> bytes:
+        """Return the values as they are."""
+        return values
+
+    def unpacked(self, packed: bytes) -> bytes:
+        """Return the values as they are."""
+        return packed
 
 
 def _marked(tenant: str, user: str, content: str) -> str:

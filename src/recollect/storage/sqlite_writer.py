@@ -20,6 +20,7 @@ from recollect.errors import StorageError, StorageUnavailableError
 from recollect.storage.driver import Work
 from recollect.storage.migrations.sqlite import prepare
 from recollect.storage.sqlite_connection import DAMAGED, PASSING, SqliteTransaction, closed_on_failure, translated
+from recollect.storage.sqlite_scrubber import Progress, Scrubber
 
 T = TypeVar("T")
 #: Errors after which nothing of a transaction can be trusted.
@@ -36,6 +37,12 @@ COMPANY = 8
 SCRUB_WAIT_MS = 200
 #: Commits slower than this are never run on the event loop.
 QUICK_COMMIT = 0.001
+
+
+def _casts_doubt(error: BaseException | None) -> bool:
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", 0) in (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ)
+    return isinstance(error, apsw.ReadOnlyError)
 
 
 class _Write:
@@ -69,15 +76,18 @@ class SqliteWriter:
         self._busy = False
         self._closed = False
         self._broken = False
-        #: A file opened while its disk was read-only stays so until it is opened again.
-        self._was_read_only = False
+        #: Whether to open the file again once it can be written: while its disk was read-only it was opened for reading
+        #: alone, and a search index that could not read a page goes on with half of what it knew.
+        #: Whether the lock may be held although no write is under way.
+        self.is_checkpointing = False
+        self._is_doubtful = False
         self._lone = False
         #: How many lone batches must follow until a writer counts as lone again.
         self._company = 0
         self._drained: asyncio.Future[None] | None = None
         self._commit_time = 0.0
         self._wal_pages = 0
-        #: Whether erased words may be in the WAL; at first a process that was killed may have left some.
+        #: Whether erased words may be in the files; at first a process that was killed may have left some.
         self._unscrubbed = True
         #: Held by whoever uses the connection.
         self.lock = threading.Lock()
@@ -94,11 +104,13 @@ class SqliteWriter:
     def _open(self) -> SqliteTransaction:
         connection = self._connect()
         with closed_on_failure(connection):
+            self._scrubber = Scrubber(connection)
             connection.set_wal_hook(self._committed)
             return SqliteTransaction(connection, prepare(connection))
 
     def _committed(self, connection: apsw.Connection, name: str, pages: int) -> int:
         self._wal_pages = pages
+        self._scrubber.committed()
         return apsw.SQLITE_OK
 
     async def write(self, work: Work[T]) -> T:
@@ -174,9 +186,11 @@ class SqliteWriter:
         while (batch := self._batches.get()) is not None:
             with self.lock:
                 self._run(batch)
+            self.is_checkpointing = self._wants_checkpoint()
             self._loop.call_soon_threadsafe(self._settle, batch)
-            if self._wants_checkpoint():
+            if self.is_checkpointing:
                 self._checkpoint()
+                self.is_checkpointing = False
 
     def _settle(self, batch: list[_Write]) -> None:
         self._busy = False
@@ -189,7 +203,7 @@ class SqliteWriter:
 
     def _run(self, batch: list[_Write]) -> None:
         """Run the batch in one transaction; after a failure of the file no write of it counts as done."""
-        if self._broken or (self._was_read_only and self._can_write()):
+        if self._broken or (self._is_doubtful and self._can_write()):
             self._reopen()
         try:
             self._run_together(batch)
@@ -247,7 +261,7 @@ class SqliteWriter:
     def _fail(self, batch: list[_Write], error: BaseException) -> None:
         for write in batch:
             write.error = write.error or error
-        self._was_read_only = isinstance(error.__cause__, apsw.ReadOnlyError)
+        self._is_doubtful = self._is_doubtful or _casts_doubt(error.__cause__)
         self._tx.back_to(0)
         try:
             if self._tx.connection.in_transaction:
@@ -257,7 +271,7 @@ class SqliteWriter:
 
     def _reopen(self) -> None:
         """Replace a connection that cannot be used any more; a later write tries again."""
-        self._broken, self._was_read_only = True, False
+        self._broken, self._is_doubtful = True, False
         try:
             self._tx.connection.close(True)
             self._tx = self._open()
@@ -268,32 +282,53 @@ class SqliteWriter:
     def _checkpoint(self) -> None:
         """Write the WAL back to the file as far as readers allow; what fails is tried again after later writes."""
         try:
-            self.write_back(scrub=self._unscrubbed)
+            if self._unscrubbed:
+                self.scrub()
+            else:
+                self._write_back()
         except apsw.Error as exc:
             _log.warning("the WAL cannot be written back yet: %s", type(exc).__name__)
             self._wal_pages = 0
 
-    def write_back(self, *, scrub: bool) -> bool:
-        """Write the WAL back to the file, and cut it to scrub erased words; tell whether all of that was done.
-
-        A scrub waits briefly for other users of the file; one that they stand in the way of is tried again after
-        each write.
-        """
-        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if scrub else apsw.SQLITE_CHECKPOINT_PASSIVE
-        self._unscrubbed = self._unscrubbed or scrub
+    def _write_back(self) -> None:
         with self.lock:
             connection = self._tx.connection
-            connection.set_busy_timeout(min(SCRUB_WAIT_MS, self._busy_ms) if scrub else 0)
+            connection.set_busy_timeout(0)
             try:
-                pages, done = connection.wal_checkpoint(mode=mode)
+                pages, done = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                self._scrubber.note(pages)
             except apsw.BusyError:
-                return False
+                return
             finally:
                 connection.set_busy_timeout(self._busy_ms)
         self._wal_pages = 0 if pages == done else pages - CHECKPOINT_PAGES // 2
-        if scrub:
-            self._unscrubbed = False
-        return pages == done
+
+    def scrub(self, *, erased: bool = False) -> Progress:
+        """Take one step to remove erased words from the WAL and the file; say first that something was erased.
+
+        A step waits briefly for other users of the file; what they stand in the way of is tried again after each
+        write.
+        """
+        with self.lock:
+            if erased:
+                self._unscrubbed = True
+                self._scrubber.ask()
+            connection = self._tx.connection
+            connection.set_busy_timeout(min(SCRUB_WAIT_MS, self._busy_ms))
+            try:
+                progress = self._scrubber.step()
+            finally:
+                connection.set_busy_timeout(self._busy_ms)
+            if progress != "blocked":
+                self._wal_pages = 0
+            if progress == "done":
+                self._unscrubbed = False
+        return progress
+
+    def wait(self) -> None:
+        """Block until nobody holds the lock."""
+        with self.lock:
+            pass
 
     async def close(self) -> None:
         """Finish every accepted write, then stop."""

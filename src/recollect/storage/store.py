@@ -27,6 +27,7 @@ from recollect.domain.memory import (
     Memory,
     MemoryChanges,
     MemoryPage,
+    MemoryPlan,
     MemoryQuery,
     MemoryVersion,
     NewMemory,
@@ -35,27 +36,45 @@ from recollect.domain.memory import (
 from recollect.domain.message import Message
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion
 from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
+from recollect.domain.passage import IndexedMemories, MatchedPassages, PassageMatch, PassageQuery, Passages, Unembedded
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
-from recollect.domain.window import Backlog, Window, after_append, after_change, after_summary
+from recollect.domain.vector import VectorBatch
+from recollect.domain.window import Backlog, Unextracted, Window, after_append, after_change, after_summary
 from recollect.errors import CorruptRecordError, StorageError
 from recollect.ports.erasure import Damaged
 from recollect.ports.windows import WindowCache
-from recollect.storage import audit, conversations, damage, finding, jobs, memories, notes, pages, requests, summaries
+from recollect.storage import (
+    audit,
+    conversations,
+    damage,
+    finding,
+    jobs,
+    memories,
+    notes,
+    pages,
+    passages,
+    requests,
+    summaries,
+    unembedded,
+    vectors,
+)
 from recollect.storage import erasure as erasing
 from recollect.storage import windows as reading
 from recollect.storage.checked import checked
 from recollect.storage.damage import Sound
 from recollect.storage.driver import Driver, Transaction, Work
 from recollect.storage.rows import micros, scoped
+from recollect.storage.usage import UsageRecords
+from recollect.storage.vectors import Unsound
 from recollect.storage.window_keeper import After, WindowKeeper, unknown_window
 
 T = TypeVar("T")
 
 
 @checked
-class SqlStore:
+class SqlStore(UsageRecords):
     """Keep everything in one SQL database."""
 
     def __init__(self, driver: Driver, windows: WindowCache | None = None, *, window_size: int = 20) -> None:
@@ -175,6 +194,10 @@ class SqlStore:
     async def get_window(self, scope: Scope, conversation_id: str) -> Window:
         return await self._windows.get(scope, conversation_id, partial(self._load, scope, conversation_id))
 
+    async def list_unextracted(self, scope: Scope, conversation_id: str, limit: int, context: int) -> Unextracted:
+        work = partial(reading.unextracted, scope=scope, conversation_id=conversation_id, limit=limit, context=context)
+        return await self._read(scope, work)
+
     async def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
         return await self._read(scope, lambda tx: reading.backlog(tx, scope, conversation_id, limit), quick=False)
 
@@ -214,11 +237,50 @@ class SqlStore:
     async def change_memory(self, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
         return await self._write(scope, lambda tx: memories.change(tx, scope, memory_id, changes))
 
+    async def save_memories(self, scope: Scope, plan: MemoryPlan) -> SavedMemories:
+        return await self._write(scope, lambda tx: memories.save_plan(tx, scope, plan))
+
     async def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
         return await self._change(scope, result.conversation_id, lambda tx: memories.save_extraction(tx, scope, result))
 
     async def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
         return await self._read_sound(scope, "memory version", lambda tx: memories.history(tx, scope, memory_id))
+
+    # Recall
+
+    async def read_passages(self, scope: Scope, query: PassageQuery) -> Passages:
+        found = await self._read(scope, lambda tx: passages.read(tx, scope, query), quick=False)
+        return await self._told(scope, *found)
+
+    async def match_passages(self, scope: Scope, match: PassageMatch) -> MatchedPassages:
+        found = await self._read(scope, lambda tx: passages.match(tx, scope, match), quick=False)
+        return await self._told(scope, *found)
+
+    async def read_memories(self, scope: Scope, model: str, known: int | None = None) -> IndexedMemories | None:
+        if known is not None and await self._read(scope, lambda tx: passages.memory_revision(tx, scope)) == known:
+            return None
+        found = await self._read(scope, lambda tx: passages.memories(tx, scope, model, known), quick=False)
+        return await self._told(scope, *found)
+
+    async def list_unembedded(self, scope: Scope, model: str, limit: int) -> Unembedded:
+        found = await self._read(scope, lambda tx: unembedded.find(tx, scope, model, limit), quick=False)
+        return await self._told(scope, *found)
+
+    async def save_vectors(self, scope: Scope, batch: VectorBatch) -> int:
+        work = partial(unembedded.save, scope=scope, batch=batch)
+        if batch.conversation_id is None:
+            saved = await self._write(scope, work)
+        else:
+            saved = await self._change(scope, batch.conversation_id, work, _after_vectors)
+        return saved[0]
+
+    async def _told(self, scope: Scope, found: T, unsound: Unsound) -> T:
+        """Return what was found, once it is written down what was damaged."""
+        await damage.report(self._driver, scope, "conversation", unsound.conversations)
+        await damage.report(self._driver, scope, "message", unsound.messages)
+        await damage.report(self._driver, scope, "memory", unsound.memories)
+        await vectors.reset(self._driver, scope, unsound.vectors)
+        return found
 
     # Notes
 
@@ -321,6 +383,10 @@ class SqlStore:
 
     def _after_summary(self, window: Window | None, stored: tuple[Summary, Conversation]) -> Window | None:
         return after_summary(window, *stored, self._window_size)
+
+
+def _after_vectors(window: Window | None, saved: tuple[int, Conversation | None]) -> Window | None:
+    return None if saved[1] is None else after_change(window, saved[1])
 
 
 def _expand(scope: Scope, conversation_id: str, summary_id: str, tx: Transaction) -> tuple[Summary, ...]:

@@ -19,7 +19,7 @@ from recollect.domain.summary import (
     summary_of_summaries,
 )
 from recollect.errors import ConflictError, NotFoundError
-from recollect.storage import rows
+from recollect.storage import rows, vectors
 from recollect.storage.conversations import find, lock, save
 from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Transaction
@@ -89,10 +89,11 @@ def delete_originals(tx: Transaction, scope: Scope, stored: StoredConversation, 
         row = tx.one("message_to_erase", **values)
         if row is not None:
             tx.unindex(scope, row[0], intact_content(scope, stored.value.id, row[1:]))
+            vectors.drop(tx, scope, "message", [row[0]])
             gone += tx.run("delete_message", **values)
             bury(tx, scope, original_tombstone(tx.salt, stored.value.id, message_id), new.at)
     value = msgspec.structs.replace(stored.value, message_count=stored.value.message_count - gone)
-    return StoredConversation(stored.number, value, stored.has_erased or gone > 0)
+    return StoredConversation(stored.number, value, stored.has_erased or gone > 0, value.revision + 1)
 
 
 def refresh_text(tx: Transaction, scope: Scope, stored: StoredConversation) -> Conversation:

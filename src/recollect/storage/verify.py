@@ -15,8 +15,9 @@ import msgspec
 
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, InvalidInputError
-from recollect.storage import knowledge_rows, rows
+from recollect.storage import knowledge_rows, rows, usage
 from recollect.storage.driver import Row
+from recollect.storage.vectors import NONE, is_sound
 
 #: Called with what is being done, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -67,6 +68,13 @@ def _request(scope: Scope, row: Row) -> None:
         rows.unsealed(scope, "request", row)
 
 
+def _vector(scope: Scope, row: Row) -> None:
+    """Check a vector; that something has none yet needs no checksum."""
+    kind, number, model, packed, expected = row
+    if (model, packed, expected) != (NONE, None, None) and not is_sound(scope, row):
+        raise CorruptRecordError("vector", f"{kind} {number}")
+
+
 def _in_conversation(read: Callable[[Scope, str, Row], object]) -> Callable[[Scope, Row], object]:
     return lambda scope, row: read(scope, row[0], row[1:])
 
@@ -83,6 +91,8 @@ _WALKS: dict[str, _Walk] = {
     "note_versions": _Walk(read=knowledge_rows.note_version_from),
     "jobs": _Walk(read=knowledge_rows.job_from),
     "requests": _Walk(read=_request),
+    "vectors": _Walk(read=_vector, id_at=1),
+    "usage": _Walk(read=usage.entry_from),
 }
 #: The tables whose rows carry a checksum.
 SEALED = tuple(_WALKS)
@@ -103,6 +113,7 @@ class Verifier:
             yield from self.checksums(table)
         yield from self.sources()
         yield from self.counters()
+        yield from self.strays()
 
     def checksums(self, table: str) -> Iterator[Damage]:
         """Give the rows of a table that do not match their checksums."""
@@ -158,6 +169,11 @@ class Verifier:
                 wrong.append("has a head that is none of its messages")
             if wrong:
                 yield _damaged("conversations", (*owner, i), "; ".join(wrong), "counter")
+
+    def strays(self) -> Iterator[Damage]:
+        """Give the vectors of texts that are not there."""
+        for owner, (kind, number) in self._rows("stray_vectors"):
+            yield _damaged("vectors", (*owner, kind, number), f"has no {kind}", "reference")
 
     def _is_summarised(self, owner: Owner, conversation_id: str, message_id: str) -> bool:
         scope = {"tenant": owner[0], "user": owner[1]}

@@ -9,7 +9,7 @@ from recollect.domain.cover import Cover, cover_of, holds_on, path_start
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
-from recollect.domain.window import MAX_WINDOW, Backlog, Window, trimmed
+from recollect.domain.window import MAX_WINDOW, Backlog, Unextracted, Window, trimmed
 from recollect.storage import rows, summaries
 from recollect.storage.conversations import find
 from recollect.storage.damage import Sound, sound
@@ -77,6 +77,17 @@ class Reading:
         found = self.tx.all("messages_between", **self.here, first=wanted[0], last=wanted[-1])
         return [row for row in found if row[0] in on_path]
 
+    def earlier(self, seq: int, limit: int) -> list[Row]:
+        """Return the newest messages of the head path up to a place, oldest first."""
+        if self.path is None:
+            found = self.tx.all("messages_before", **self.here, seq=seq + 1, limit=limit)
+            return found[::-1]
+        wanted = [row[0] for row in self.path if row[0] <= seq][-limit:]
+        if not wanted:
+            return []
+        found = self.tx.all("messages_between", **self.here, first=wanted[0], last=wanted[-1])
+        return [row for row in found if row[0] in set(wanted)]
+
     def sound(self, found: list[Row]) -> Sound[Message]:
         """Return the messages of these rows, and the ids of damaged ones."""
         return sound(partial(rows.message_from, self.scope, self.stored.value.id), found)
@@ -114,6 +125,22 @@ def backlog(tx: Transaction, scope: Scope, conversation_id: str, limit: int) -> 
         messages=reading.sound(found)[0],
         elsewhere=cover.elsewhere,
         apart=frozenset(_apart(reading, cover.holding)),
+    )
+
+
+def unextracted(tx: Transaction, scope: Scope, conversation_id: str, limit: int, context: int) -> Unextracted:
+    """Return the oldest messages of the head path that were not learned from."""
+    reading = Reading(tx, scope, find(tx, scope, conversation_id))
+    value = reading.stored.value
+    found = reading.between(value.extracted_seq, END, limit + 1)
+    more = len(found) > limit
+    return Unextracted(
+        conversation_id=conversation_id,
+        from_seq=value.extracted_seq,
+        to_seq=found[limit - 1][0] if more else value.next_seq - 1,
+        messages=reading.sound(found[:limit])[0],
+        context=reading.sound(reading.earlier(value.extracted_seq, context))[0],
+        more=more,
     )
 
 

@@ -7,7 +7,9 @@ import sys
 
 if "pytest" in sys.modules:
     # A failing assert of the suite then shows the values it compared; it must be said before the import.
-    sys.modules["pytest"].register_assert_rewrite("recollect.testing.store", "recollect.testing.windows")
+    sys.modules["pytest"].register_assert_rewrite(
+        "recollect.testing.store", "recollect.testing.windows", "recollect.testing.embedders"
+    )
 
 from recollect.testing.clock import START, FakeClock, ids
 from recollect.testing.expect import raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -15,7 +16,9 @@ from recollect.domain.message import NewMessage
 from recollect.domain.note import NoteChange, NoteOperation
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
-from recollect.domain.turn import Append, ArchiveBatch, TurnRecord
+from recollect.domain.turn import Append, ArchiveBatch, TurnRecord, Usage
+from recollect.domain.usage import UsageEntry
+from recollect.domain.vector import MessageVector, Vector
 from recollect.testing.clock import START
 
 
@@ -79,6 +82,16 @@ def memory(memory_id: str, content: str | None = None, **more: Any) -> NewMemory
     return NewMemory(**_with(more, id=memory_id, content=text, at=START))
 
 
+def vector(*numbers: float, model: str = "model") -> Vector:
+    """Return a vector of these numbers."""
+    return Vector(model, struct.pack(f"<{len(numbers)}e", *numbers))
+
+
+def message_vectors(**vectors: Vector) -> tuple[MessageVector, ...]:
+    """Return vectors of messages by their ids."""
+    return tuple(MessageVector(message_id, one) for message_id, one in vectors.items())
+
+
 def note(operation: NoteOperation, content: str | None = None, **more: Any) -> NoteChange:
     """Return an operation on a note."""
     return NoteChange(**_with(more, operation=operation, content=content, at=START))
@@ -107,6 +120,12 @@ def start(key: str = "key", digest: str = "digest", **more: Any) -> RequestStart
 def answer(key: str = "key", body: bytes = b"{}", **more: Any) -> Answer:
     """Return the answer to a request."""
     return Answer(**_with(more, request=request(key), status=200, body=body))
+
+
+def usage(usage_id: str, **more: Any) -> UsageEntry:
+    """Return what some work spent: five tokens read and two written."""
+    spent = Usage(input_tokens=5, output_tokens=2)
+    return UsageEntry(**_with(more, id=usage_id, at=START, kind="extract", model="small", usage=spent))
 
 
 def erasure(receipt_id: str = "receipt", **more: Any) -> Erasure:

@@ -42,12 +42,13 @@ async def chat(body: ChatIn, recollect: Service) -> ChatOut:
     turn = await recollect.chat.turn(Scope(), ChatRequest(text=body.message, conversation_id=body.conversation_id))
     recalled = [
         Recalled(
-            message_id=hit.message.id,
-            conversation_id=hit.message.conversation_id,
-            content=hit.message.content,
-            why=f"holds {hit.similarity:.0%} of the words",
+            message_id=one.message.id,
+            conversation_id=one.message.conversation_id,
+            content=one.message.content,
+            why=one.why,
         )
-        for hit in turn.recalled
+        for one in turn.recalled
+        if one.message is not None
     ]
     return ChatOut(
         conversation_id=turn.conversation_id,

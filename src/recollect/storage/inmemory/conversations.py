@@ -19,6 +19,7 @@ from recollect.domain.conversation import (
     revised,
 )
 from recollect.domain.erasure import conversation_tombstone, message_tombstone, original_tombstone
+from recollect.domain.passage import continues, is_recalled
 from recollect.domain.scope import Scope
 from recollect.domain.turn import (
     Append,
@@ -31,8 +32,9 @@ from recollect.domain.turn import (
     batch_digest,
     turn_from,
 )
+from recollect.domain.usage import turn_entry
 from recollect.errors import ConversationNotFoundError, ErasedError, MessageNotFoundError, StaleVersionError
-from recollect.storage.inmemory import jobs, requests
+from recollect.storage.inmemory import jobs, requests, usage
 from recollect.storage.inmemory.shelves import Shelves, UserData
 
 
@@ -86,9 +88,14 @@ def append(
         erased=frozenset(m.id for m in request.messages if is_gone(data, conversation.id, m.id)),
     )
     appended = plan_append(conversation, request, known, turn_id)
+    vectors = {one.message_id: one.vector for one in request.vectors}
     for message in appended.messages:
         data.messages[conversation.id, message.id] = message
+        if message.id in vectors and is_recalled(message):
+            data.message_vectors[conversation.id, message.id] = vectors[message.id]
     data.conversations[conversation.id] = appended.conversation
+    if not continues(conversation, appended):
+        data.rewritten[conversation.id] = appended.conversation.revision
     if appended.messages and enqueue:
         for job in request.jobs:
             jobs.enqueue(data, scope, job, request.at)
@@ -134,6 +141,8 @@ class Conversations(Shelves):
             if not known:
                 raise MessageNotFoundError("head_id names no message of this conversation")
             data.conversations[conversation_id] = after
+            if after.head_id != before.head_id:
+                data.rewritten[conversation_id] = after.revision
             return after
 
     async def mark_inactive(self, scope: Scope, idle_since: datetime, limit: int) -> tuple[str, ...]:
@@ -160,6 +169,8 @@ class Conversations(Shelves):
             if is_new and (appended.messages or not appended.refused):
                 turn = turn_from(record)
                 data.turns[place] = turn
+                if (spent := turn_entry(record)) is not None:
+                    usage.insert(data, spent)
                 for memory_id in data.memories.keys() & record.memory_ids:
                     memory = data.memories[memory_id]
                     data.memories[memory_id] = msgspec.structs.replace(

@@ -24,7 +24,7 @@ from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError
 from recollect.ports.erasure import Damaged
-from recollect.storage.inmemory import audit, conversations, jobs, memories, reading, summaries
+from recollect.storage.inmemory import audit, conversations, jobs, memories, reading, summaries, usage
 from recollect.storage.inmemory.shelves import Shelves, UserData
 
 
@@ -52,7 +52,9 @@ def _erase_memory(data: UserData, memory: Memory, at: datetime) -> Erased:
             ended = msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or as_utc(at))
             data.memories[old.id] = ended
     data.tombstones.add(memory_tombstone(data.salt, memory.content))
-    return Erased(memories=1, memory_versions=_forget_versions(data, memory.id))
+    vector = data.memory_vectors.pop(memory.id, None)
+    versions = _forget_versions(data, memory.id)
+    return Erased(memories=1, memory_versions=versions, vectors=0 if vector is None else 1)
 
 
 def _forget_versions(data: UserData, memory_id: str) -> int:
@@ -61,7 +63,7 @@ def _forget_versions(data: UserData, memory_id: str) -> int:
 
 def _forget(data: UserData, gone: Callable[[Source], bool], conversation_id: str | None, at: datetime) -> Erased:
     """Take the sources from all memories; erase the memories that nothing else bears out."""
-    erased = Erased()
+    erased, before = Erased(), data.memories.copy()
     for memory_id in list(data.memories):
         memory = data.memories[memory_id]
         left = without_sources(memory, gone, conversation_id)
@@ -70,6 +72,7 @@ def _forget(data: UserData, gone: Callable[[Source], bool], conversation_id: str
         elif left is not memory:
             data.memories[memory_id] = left
             erased = erased.plus(Erased(memory_versions=_forget_versions(data, memory_id)))
+    data.memory_revision += data.memories != before
     return erased
 
 
@@ -82,7 +85,11 @@ def _empty(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
     for message in reading.in_order(data, conversation_id):
         data.tombstones.add(message_tombstone(data.salt, conversation_id, message.id))
     forgotten = _forget(data, is_here, conversation_id, erasure.at) if erasure.memories else Erased()
+    embedded = [place for place in data.message_vectors if place[0] == conversation_id]
+    for place in embedded:
+        del data.message_vectors[place]
     counted = Erased(
+        vectors=len(embedded),
         messages=_remove(data.messages, is_here),
         summaries=_remove(data.summaries, is_here),
         turns=_remove(data.turns, is_here),
@@ -107,6 +114,7 @@ def _take_out(data: UserData, message: Message) -> None:
         head_id=message.parent_id if conversation.head_id == message.id else conversation.head_id,
         message_count=conversation.message_count - 1,
     )
+    data.rewritten[conversation.id] = conversation.revision + 1
 
 
 def _quiet_jobs(data: UserData, conversation_id: str) -> None:
@@ -118,7 +126,9 @@ def _quiet_jobs(data: UserData, conversation_id: str) -> None:
 
 def _erase_conversation(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
     erased = _empty(data, conversation_id, erasure)
+    usage.detach(data, conversation_id)
     del data.conversations[conversation_id]
+    data.rewritten.pop(conversation_id, None)
     data.tombstones.add(conversation_tombstone(data.salt, conversation_id))
     return erased.plus(Erased(conversations=1))
 
@@ -150,6 +160,7 @@ class Erasing(Shelves):
                 extracted_seq=0,
                 version=before.version + 1,
             )
+            data.rewritten[conversation_id] = before.revision + 1
             erased = erased.plus(Erased(requests=_erase_answers(data)))
             return _receipt(data, scope, erasure, ("clear", conversation_id), erased)
 
@@ -165,7 +176,9 @@ class Erasing(Shelves):
             summaries.refresh_text(data, conversation_id)
             _quiet_jobs(data, conversation_id)
             turn = data.turns.pop((conversation_id, message.turn_id or ""), None)
+            vector = data.message_vectors.pop((conversation_id, message_id), None)
             counted = Erased(
+                vectors=0 if vector is None else 1,
                 messages=1,
                 summaries=len(covering),
                 turns=0 if turn is None else 1,
@@ -182,6 +195,7 @@ class Erasing(Shelves):
     async def erase_memory(self, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
         with self._writing(scope) as data:
             erased = _erase_memory(data, memories.find(data, memory_id), erasure.at)
+            data.memory_revision += 1
             erased = erased.plus(Erased(requests=_erase_answers(data)))
             return _receipt(data, scope, erasure, ("memory", memory_id), erased)
 
@@ -190,6 +204,7 @@ class Erasing(Shelves):
             erased = Erased()
             for conversation_id in list(data.conversations):
                 erased = erased.plus(_erase_conversation(data, conversation_id, erasure))
+            data.memory_revision += bool(data.memories)
             for memory_id in list(data.memories):
                 erased = erased.plus(_erase_memory(data, data.memories[memory_id], erasure.at))
             counted = Erased(
@@ -197,8 +212,9 @@ class Erasing(Shelves):
                 note_versions=len(data.note_versions),
                 jobs=len(data.jobs),
                 requests=len(data.requests),
+                usage=len(data.usage),
             )
-            for shelf in (data.notes, data.note_versions, data.jobs, data.requests, data.audit):
+            for shelf in (data.notes, data.note_versions, data.jobs, data.requests, data.usage, data.audit):
                 shelf.clear()
             return _receipt(data, scope, erasure, ("user", scope.user), erased.plus(counted))
 

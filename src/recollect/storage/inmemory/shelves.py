@@ -19,6 +19,8 @@ from recollect.domain.note import Note, NoteVersion
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
 from recollect.domain.turn import ArchivedBatch, Turn
+from recollect.domain.usage import UsageEntry
+from recollect.domain.vector import Vector
 from recollect.errors import StorageUnavailableError
 
 
@@ -48,7 +50,15 @@ class UserData:
     batches: dict[tuple[str, str], ArchivedBatch] = field(default_factory=dict)
     #: By conversation id and summary id.
     summaries: dict[tuple[str, str], Summary] = field(default_factory=dict)
+    #: By conversation id, the revision that last changed what was stored before it.
+    rewritten: dict[str, int] = field(default_factory=dict)
     memories: dict[str, Memory] = field(default_factory=dict)
+    #: Grows with every call that changes memories or their vectors.
+    memory_revision: int = 0
+    #: By conversation id and message id.
+    message_vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
+    #: By memory id.
+    memory_vectors: dict[str, Vector] = field(default_factory=dict)
     #: By memory id and version.
     memory_versions: dict[tuple[str, int], MemoryVersion] = field(default_factory=dict)
     #: By agent.
@@ -58,14 +68,15 @@ class UserData:
     jobs: dict[str, QueuedJob] = field(default_factory=dict)
     #: By idempotency key.
     requests: dict[str, IdempotencyRecord] = field(default_factory=dict)
+    usage: dict[str, UsageEntry] = field(default_factory=dict)
     tombstones: set[Tombstone] = field(default_factory=set)
     audit: list[AuditEntry] = field(default_factory=list)
 
     def copy(self) -> UserData:
         """Return a copy of the containers; the frozen values in them are shared."""
-        copied = UserData(self.salt, self.next_number)
+        copied = UserData(self.salt, self.next_number, memory_revision=self.memory_revision)
         for part in fields(self):
-            if part.name not in ("salt", "next_number"):
+            if part.name not in ("salt", "next_number", "memory_revision"):
                 setattr(copied, part.name, getattr(self, part.name).copy())
         return copied
 

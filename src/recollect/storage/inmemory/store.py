@@ -16,14 +16,28 @@ from recollect.storage.inmemory.jobs import Jobs
 from recollect.storage.inmemory.memories import Memories
 from recollect.storage.inmemory.notes import Notes
 from recollect.storage.inmemory.reading import Reading
+from recollect.storage.inmemory.recall import Recall
 from recollect.storage.inmemory.requests import Requests
 from recollect.storage.inmemory.summaries import Summaries
+from recollect.storage.inmemory.usage import UsageShelf
 from recollect.storage.inmemory.windows import Windows
 
 
 @checked
 @detached
 class InMemoryStore(
-    Conversations, Finding, Reading, Summaries, Windows, Memories, Notes, Jobs, Requests, Erasing, Audit
+    Conversations,
+    Finding,
+    Reading,
+    Summaries,
+    Windows,
+    Memories,
+    Recall,
+    Notes,
+    Jobs,
+    Requests,
+    UsageShelf,
+    Erasing,
+    Audit,
 ):
     """Keep everything in this process, for as long as it runs."""

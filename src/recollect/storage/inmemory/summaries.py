@@ -80,10 +80,12 @@ def parent_of(data: UserData, summary: Summary) -> str | None | UnsetType:
 def _delete_originals(data: UserData, new: NewSummary) -> None:
     for message_id in new.message_ids:
         del data.messages[new.conversation_id, message_id]
+        data.message_vectors.pop((new.conversation_id, message_id), None)
         data.tombstones.add(original_tombstone(data.salt, new.conversation_id, message_id))
     conversation = data.conversations[new.conversation_id]
     left = conversation.message_count - len(new.message_ids)
     data.conversations[new.conversation_id] = msgspec.structs.replace(conversation, message_count=left)
+    data.rewritten[new.conversation_id] = conversation.revision + 1
 
 
 class Summaries(Shelves):

@@ -10,7 +10,7 @@ from recollect.domain.conversation import Conversation
 from recollect.domain.cover import Cover, cover_of, path_start, uncovered
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
-from recollect.domain.window import MAX_WINDOW, Backlog, Window
+from recollect.domain.window import MAX_WINDOW, Backlog, Unextracted, Window
 from recollect.storage.inmemory import conversations, summaries
 from recollect.storage.inmemory.reading import active_summaries, in_order, path_to
 from recollect.storage.inmemory.shelves import Shelves, UserData
@@ -50,6 +50,23 @@ class Windows(Shelves):
         behind = sum(message.seq > covered for message in path)
         wanted = min(max(SIZE, behind), MAX_WINDOW)
         return Window(conversation=conversation, summaries=cover.holding, messages=tuple(path[-wanted:]))
+
+    async def list_unextracted(self, scope: Scope, conversation_id: str, limit: int, context: int) -> Unextracted:
+        data = self._reading(scope)
+        conversation = conversations.find(data, conversation_id)
+        path = _path(data, conversation)
+        start = conversation.extracted_seq
+        unread = [message for message in path if message.seq > start]
+        before = [message for message in path if message.seq <= start]
+        more = len(unread) > limit
+        return Unextracted(
+            conversation_id=conversation_id,
+            from_seq=start,
+            to_seq=unread[limit - 1].seq if more else conversation.next_seq - 1,
+            messages=tuple(unread[:limit]),
+            context=tuple(before[-context:]),
+            more=more,
+        )
 
     async def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
         data = self._reading(scope)

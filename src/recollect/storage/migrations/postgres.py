@@ -1,6 +1,6 @@
-"""Apply the steps to a Postgres database, and set up the schema and the roles that they rely on.
+"""Apply the steps to a Postgres database, and set up the schema, the roles and the extension that they rely on.
 
-Roles belong to the whole cluster, so several databases share them and no step removes them.
+Roles belong to the whole cluster, and the extension pgvector to the whole database, so no step removes them.
 Connections given here are in autocommit mode.
 """
 
@@ -33,6 +33,14 @@ CREATE TABLE IF NOT EXISTS recollect.schema_migrations (
     version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL
 )
 """
+#: What Postgres raises if it has no such extension, in older and in newer versions.
+_ABSENT = (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported)
+#: Whether the extension, if there is one, is new enough to have the type of our vectors.
+_EXTENSION = """
+SELECT to_regtype(format('%%I.halfvec', n.nspname)) IS NOT NULL
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
+"""
+_PUBLIC = "SELECT CASE WHEN to_regnamespace('public') IS NULL THEN 'recollect' ELSE 'public' END"
 _RACES = (psycopg.errors.DuplicateObject, psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation)
 
 
@@ -125,6 +133,11 @@ def _set_up(connection: Connection, roles: Sequence[str]) -> None:
         try:
             for statement in missing:
                 connection.execute(statement.encode())
+        except _ABSENT as exc:
+            raise StorageError(
+                "the Postgres server has no pgvector, which keeps what texts mean; install the extension pgvector "
+                "0.7 or newer on the server (https://github.com/pgvector/pgvector), or use SQLite"
+            ) from exc
         except psycopg.errors.InsufficientPrivilege as exc:
             script = "\n".join(f"{statement};" for statement in missing)
             raise StorageError(
@@ -135,6 +148,15 @@ def _set_up(connection: Connection, roles: Sequence[str]) -> None:
     raise StorageError("the roles of the database could not be set up; other programs keep changing them")
 
 
+def _missing_extension(connection: Connection) -> list[str]:
+    is_new_enough = _value(connection, _EXTENSION)
+    if is_new_enough is None:
+        return [f"CREATE EXTENSION vector SCHEMA {_value(connection, _PUBLIC)}"]
+    if not is_new_enough:
+        raise StorageError("the pgvector of the database is older than 0.7; ask an administrator to update it")
+    return []
+
+
 def _missing(connection: Connection, roles: Sequence[str]) -> list[str]:
     """Return the statements that are still needed, as an administrator would type them."""
     login = psycopg.sql.Identifier(str(_value(connection, "SELECT current_user"))).as_string(connection)
@@ -142,6 +164,7 @@ def _missing(connection: Connection, roles: Sequence[str]) -> list[str]:
     needed = []
     if _value(connection, "SELECT to_regnamespace('recollect') IS NULL"):
         needed.append(f"CREATE SCHEMA recollect AUTHORIZATION {login}")
+    needed += _missing_extension(connection)
     for role in roles:
         exists = _value(connection, "SELECT true FROM pg_roles WHERE rolname = %s", (role,))
         if not exists:

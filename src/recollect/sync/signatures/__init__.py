@@ -2,8 +2,18 @@
 
 from recollect.sync.signatures.chat import BlockingChat
 from recollect.sync.signatures.chatmodel import BlockingChatModel
+from recollect.sync.signatures.contexts import BlockingContexts
 from recollect.sync.signatures.conversations import BlockingConversations
+from recollect.sync.signatures.embedder import BlockingEmbedder
+from recollect.sync.signatures.embedding import BlockingEmbedding
+from recollect.sync.signatures.events import BlockingEvents
+from recollect.sync.signatures.forgetting import BlockingForgetting
+from recollect.sync.signatures.learner import BlockingLearner
+from recollect.sync.signatures.ledger import BlockingLedger
 from recollect.sync.signatures.lifecycle import BlockingLifecycle
+from recollect.sync.signatures.memories import BlockingMemories
+from recollect.sync.signatures.notes import BlockingNotes
+from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.recollect import BlockingRecollect
 from recollect.sync.signatures.store import BlockingStore
 from recollect.sync.signatures.worker import BlockingWorker
@@ -11,8 +21,18 @@ from recollect.sync.signatures.worker import BlockingWorker
 __all__ = [
     "BlockingChat",
     "BlockingChatModel",
+    "BlockingContexts",
     "BlockingConversations",
+    "BlockingEmbedder",
+    "BlockingEmbedding",
+    "BlockingEvents",
+    "BlockingForgetting",
+    "BlockingLearner",
+    "BlockingLedger",
     "BlockingLifecycle",
+    "BlockingMemories",
+    "BlockingNotes",
+    "BlockingRecall",
     "BlockingRecollect",
     "BlockingStore",
     "BlockingWorker",

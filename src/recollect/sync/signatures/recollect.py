@@ -7,8 +7,18 @@ from typing import Protocol, Self
 
 from recollect.sync.signatures.chat import BlockingChat
 from recollect.sync.signatures.chatmodel import BlockingChatModel
+from recollect.sync.signatures.contexts import BlockingContexts
 from recollect.sync.signatures.conversations import BlockingConversations
+from recollect.sync.signatures.embedder import BlockingEmbedder
+from recollect.sync.signatures.embedding import BlockingEmbedding
+from recollect.sync.signatures.events import BlockingEvents
+from recollect.sync.signatures.forgetting import BlockingForgetting
+from recollect.sync.signatures.learner import BlockingLearner
+from recollect.sync.signatures.ledger import BlockingLedger
 from recollect.sync.signatures.lifecycle import BlockingLifecycle
+from recollect.sync.signatures.memories import BlockingMemories
+from recollect.sync.signatures.notes import BlockingNotes
+from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.store import BlockingStore
 from recollect.sync.signatures.worker import BlockingWorker
 
@@ -19,8 +29,18 @@ class BlockingRecollect(Protocol):
     store: BlockingStore
     chat: BlockingChat
     conversations: BlockingConversations
+    contexts: BlockingContexts
+    memories: BlockingMemories
+    learner: BlockingLearner
+    recall: BlockingRecall
+    forgetting: BlockingForgetting
+    notes: BlockingNotes
+    embedding: BlockingEmbedding
     lifecycle: BlockingLifecycle
+    ledger: BlockingLedger
     worker: BlockingWorker
+    events: BlockingEvents
+    embedder: BlockingEmbedder
     model: BlockingChatModel | None
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from recollect.domain.memory import (
     Memory,
     MemoryChanges,
     MemoryPage,
+    MemoryPlan,
     MemoryQuery,
     MemoryVersion,
     NewMemory,
@@ -31,10 +32,13 @@ from recollect.domain.memory import (
 from recollect.domain.message import Message
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion
 from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
+from recollect.domain.passage import IndexedMemories, MatchedPassages, PassageMatch, PassageQuery, Passages, Unembedded
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
-from recollect.domain.window import Backlog, Window
+from recollect.domain.usage import UsageEntry, UsageQuery, UsageTotals
+from recollect.domain.vector import VectorBatch
+from recollect.domain.window import Backlog, Unextracted, Window
 from recollect.ports.erasure import Damaged
 
 
@@ -86,6 +90,9 @@ class BlockingStore(Protocol):
     def get_window(self, scope: Scope, conversation_id: str) -> Window:
         """Return what a prompt needs of the conversation; it may be held in a cache, but is never out of date."""
 
+    def list_unextracted(self, scope: Scope, conversation_id: str, limit: int, context: int) -> Unextracted:
+        """Return the oldest messages of the head path that were not learned from, and so many before them."""
+
     def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
         """Return at most `limit` of the messages on the head path that no summary covers, the oldest of them."""
 
@@ -116,11 +123,29 @@ class BlockingStore(Protocol):
     def change_memory(self, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
         """Apply the changes, keep what the memory was, and return it after them."""
 
+    def save_memories(self, scope: Scope, plan: MemoryPlan) -> SavedMemories:
+        """Edit and add memories together, if the memories of the user still are at the revision of the plan."""
+
     def save_extraction(self, scope: Scope, result: Extraction) -> SavedMemories:
-        """Save what was extracted from a range of a conversation, move its mark and end the job."""
+        """Save what was extracted from a range, as `save_memories` does, move the mark, end the job."""
 
     def memory_history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
         """Return what the memory was before each change, newest first."""
+
+    def read_passages(self, scope: Scope, query: PassageQuery) -> Passages:
+        """Return the messages of users and assistants that are new, and name the conversations that are gone."""
+
+    def match_passages(self, scope: Scope, match: PassageMatch) -> MatchedPassages:
+        """Return the messages that hold most of the terms, rare ones counting more, and those nearest in meaning."""
+
+    def read_memories(self, scope: Scope, model: str, known: int | None = None) -> IndexedMemories | None:
+        """Return all memories of the user, or None if they still are at this revision."""
+
+    def list_unembedded(self, scope: Scope, model: str, limit: int) -> Unembedded:
+        """Return the oldest messages or memories without a vector of this model, and how many there are in all."""
+
+    def save_vectors(self, scope: Scope, batch: VectorBatch) -> int:
+        """Keep vectors in place of older ones, except those of texts that are gone or changed, and return how many."""
 
     def get_note(self, scope: Scope) -> Note:
         """Return the note of the scope's agent; version 0 if nothing was written."""
@@ -172,6 +197,12 @@ class BlockingStore(Protocol):
 
     def forget_requests(self, scope: Scope, before: datetime) -> int:
         """Delete the records of requests begun before this time and return how many."""
+
+    def record_usage(self, scope: Scope, entry: UsageEntry) -> None:
+        """Enter what was spent; the same id again changes nothing."""
+
+    def usage_totals(self, scope: Scope, query: UsageQuery) -> UsageTotals:
+        """Add up what was spent, exactly; a damaged entry is told and not counted."""
 
     def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
         """Empty a conversation, which then starts again at seq 1; raise `ConversationNotFoundError` if it is empty."""

@@ -2,16 +2,21 @@
 
 from recollect.testing.models.conformance import ChatModelConformance, ModelRig
 from recollect.testing.models.script import JSON_FAULTS, SCHEMA, Fault, ScriptedReply
-from recollect.testing.models.server import ScriptedModelServer, SeenRequest, WireProtocol
+from recollect.testing.models.server import ScriptedModelServer, SeenRequest, ServerProtocol, WireProtocol
+from recollect.testing.models.vectors import VECTOR_DIMENSIONS, VectorFault, vector_of
 
 __all__ = [
     "JSON_FAULTS",
     "SCHEMA",
+    "VECTOR_DIMENSIONS",
     "ChatModelConformance",
     "Fault",
     "ModelRig",
     "ScriptedModelServer",
     "ScriptedReply",
     "SeenRequest",
+    "ServerProtocol",
+    "VectorFault",
     "WireProtocol",
+    "vector_of",
 ]

@@ -8,6 +8,7 @@ import msgspec
 
 from recollect.domain.turn import Usage
 from recollect.ports.chat_model import FinishReason, ToolCallRequest
+from recollect.testing.models.vectors import VectorFault
 
 #: What is asked for where a test wants JSON.
 SCHEMA = {
@@ -93,6 +94,10 @@ class ScriptedReply(msgspec.Struct, frozen=True, kw_only=True):
     ragged: bool = False
     #: Answer with the user's last message instead of the text.
     echo: bool = False
+    #: What is wrong with the vectors, where embeddings are asked for.
+    vectors: VectorFault | None = None
+    #: Send the vectors last to first, each with its place.
+    shuffled: bool = False
 
 
 #: What is answered when the script is over.

@@ -1,6 +1,6 @@
 """A real HTTP server on this machine that plays a model: it answers from a script, and misbehaves on demand.
 
-It speaks the protocols of OpenAI, Anthropic and Google, by the path of the request.
+It speaks the protocols of OpenAI, Anthropic and Google, and OpenAI's embeddings, by the path of the request.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ import msgspec
 
 from recollect.ports.chat_model import ModelRequest
 from recollect.testing.models.script import ECHO, JSON_FAULTS, Fault, ScriptedReply
+from recollect.testing.models.vectors import EmbeddingsWire
 from recollect.testing.models.wire import AnthropicWire, GeminiWire, OpenAIWire, Wire
 
 WireProtocol = Literal["openai", "anthropic", "gemini"]
+#: What is spoken to a server of any kind.
+ServerProtocol = WireProtocol | Literal["embeddings"]
 
-_WIRES: dict[WireProtocol, Callable[[Any], Wire]] = {
+_WIRES: dict[ServerProtocol, Callable[[Any], Wire]] = {
+    "embeddings": EmbeddingsWire,
     "openai": OpenAIWire,
     "anthropic": AnthropicWire,
     "gemini": GeminiWire,
@@ -42,7 +46,7 @@ _PAUSE = 0.02
 class SeenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a client sent."""
 
-    protocol: WireProtocol
+    protocol: ServerProtocol
     path: str
     headers: Mapping[str, str]
     body: Any
@@ -154,6 +158,9 @@ class ScriptedModelServer:
         reply = self._script.popleft() if self._script else ECHO
         if reply.echo and request is not None:
             reply = msgspec.structs.replace(reply, text=(request.messages[-1].text,))
+        if isinstance(wire, EmbeddingsWire):
+            wire.fault, wire.shuffled = reply.vectors, reply.shuffled
+            reply = msgspec.structs.replace(reply, whole=reply.fault in {None, Fault.DISCONNECT})
         return await Answer(reply, protocol, wire, reader, writer).send()
 
 
@@ -163,7 +170,7 @@ class Answer:
     def __init__(
         self,
         reply: ScriptedReply,
-        protocol: WireProtocol,
+        protocol: ServerProtocol,
         wire: Wire,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -185,9 +192,11 @@ class Answer:
             await odd()
             return False
         if self._reply.whole:
+            await asyncio.sleep(self._reply.delay)
             text, calls = "".join(self._reply.text), self._reply.tool_calls
-            await self._document("application/json", self._wire.whole(text, calls, self._reply.usage))
-            return True
+            cut = fault is Fault.DISCONNECT
+            await self._document("application/json", self._wire.whole(text, calls, self._reply.usage), cut=cut)
+            return not cut
         await self._head("200 OK", "content-type: text/event-stream", "transfer-encoding: chunked")
         if self._reply.delay:
             await asyncio.sleep(self._reply.delay)
@@ -317,10 +326,10 @@ class Answer:
         await self._head(status, *headers)
         await self._raw(body)
 
-    async def _document(self, kind: str, content: Any) -> None:
+    async def _document(self, kind: str, content: Any, *, cut: bool = False) -> None:
         body = content.encode() if isinstance(content, str) else _encoded(content)
         await self._head("200 OK", f"content-type: {kind}", f"content-length: {len(body)}")
-        await self._raw(body)
+        await self._raw(body[: len(body) // 2] if cut else body)
 
     async def _wait_for_the_client(self) -> None:
         # A client sends no more, so this ends when it hangs up.
@@ -340,7 +349,9 @@ class Answer:
         await self._writer.drain()
 
 
-def _protocol(path: str) -> WireProtocol:
+def _protocol(path: str) -> ServerProtocol:
+    if path.endswith("/embeddings"):
+        return "embeddings"
     if path.endswith("/chat/completions"):
         return "openai"
     if path.endswith("/v1/messages"):
@@ -357,7 +368,7 @@ def _read(wire: Wire) -> ModelRequest | None:
         return None
 
 
-def _frame(protocol: WireProtocol, event: dict[str, Any], *, ragged: bool = False) -> bytes:
+def _frame(protocol: ServerProtocol, event: dict[str, Any], *, ragged: bool = False) -> bytes:
     name = f"event: {event['type']}\n".encode() if protocol == "anthropic" else b""
     lines = _encoded(event, indent=1 if ragged else None).split(b"\n")
     return name + b"".join(b"data: " + line + b"\n" for line in lines) + b"\n"

@@ -34,11 +34,20 @@ from recollect.testing.store.parallel import (
     ParallelMemoryConformance,
     ParallelWorkConformance,
 )
+from recollect.testing.store.plans import PlanConformance
+from recollect.testing.store.recall import (
+    MatchConformance,
+    MemoryRevisionConformance,
+    PassageConformance,
+    VectorConformance,
+)
 from recollect.testing.store.requests import RequestConformance
 from recollect.testing.store.scopes import ScopeConformance
 from recollect.testing.store.summaries import SummaryConformance
 from recollect.testing.store.time_jumps import TimeConformance
 from recollect.testing.store.turns import TurnConformance
+from recollect.testing.store.usage import UsageConformance
+from recollect.testing.store.vector_erasure import EraseVectorConformance
 from recollect.testing.store.windows import WindowConformance
 
 __all__ = [
@@ -52,18 +61,23 @@ __all__ = [
     "EraseConversationConformance",
     "EraseMemoryConformance",
     "EraseMessageConformance",
+    "EraseVectorConformance",
     "ExtractionConformance",
     "FindingConformance",
     "HostileTextConformance",
+    "MatchConformance",
     "MemoryChangeConformance",
     "MemoryConformance",
     "MemoryListConformance",
+    "MemoryRevisionConformance",
     "MessageConformance",
     "NoteConformance",
     "PagingConformance",
     "ParallelConversationConformance",
     "ParallelMemoryConformance",
     "ParallelWorkConformance",
+    "PassageConformance",
+    "PlanConformance",
     "QueueConformance",
     "RequestConformance",
     "ScopeConformance",
@@ -72,6 +86,8 @@ __all__ = [
     "SummaryConformance",
     "TimeConformance",
     "TurnConformance",
+    "UsageConformance",
+    "VectorConformance",
     "WindowConformance",
 ]
 
@@ -91,13 +107,20 @@ class StoreConformance(
     MemoryListConformance,
     MemoryChangeConformance,
     ExtractionConformance,
+    PlanConformance,
+    PassageConformance,
+    MatchConformance,
+    VectorConformance,
+    MemoryRevisionConformance,
     NoteConformance,
     QueueConformance,
     ClaimConformance,
     RequestConformance,
+    UsageConformance,
     EraseMessageConformance,
     EraseConversationConformance,
     EraseMemoryConformance,
+    EraseVectorConformance,
     ScopeConformance,
     BadInputConformance,
     HostileTextConformance,

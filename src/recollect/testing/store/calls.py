@@ -9,12 +9,15 @@ from typing import Any
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery, ConversationSearch
 from recollect.domain.job import Claim, JobFailure, JobQuery
-from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryQuery, Source
+from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryPlan, MemoryQuery, Source
 from recollect.domain.message import ToolCall
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.passage import PassageMatch, PassageQuery, Reading
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Usage
+from recollect.domain.usage import UsageQuery
+from recollect.domain.vector import MemoryVector, VectorBatch
 from recollect.ports.store import Store
 from recollect.testing.samples import (
     after,
@@ -27,11 +30,14 @@ from recollect.testing.samples import (
     job,
     memory,
     message,
+    message_vectors,
     note,
     request,
     start,
     summary,
     turn,
+    usage,
+    vector,
 )
 
 #: Arguments by method and parameter, without the scope.
@@ -60,14 +66,19 @@ async def furnish(store: Store, scope: Scope) -> Calls:
         await store.append(scope, append(conversation_id, "m1", at=after(-9)))
     for number, covered in enumerate((("m1", "m2"), ("m3",))):
         await store.put_summary(scope, summary(f"s{number}", *covered))
-    await store.add_memories(scope, (memory("k1", sources=(Source("c1", "m1"),)), memory("k2")))
+    await store.add_memories(scope, (memory("k1", sources=(Source("c1", "m1"),), vector=vector(1, 0)), memory("k2")))
+    await store.save_vectors(
+        scope, VectorBatch(conversation_id="c1", messages=message_vectors(m1=vector(1, 0), m2=vector(0, 1)))
+    )
     await store.change_memory(scope, "k1", MemoryChanges(at=after(1), importance=0.9))
     for text in ("# Tea\ngreen", "# Coffee\nblack"):
         await store.change_note(scope, note("append", text))
     await store.begin_request(scope, start("open"))
     await store.finish_request(scope, answer("answered"), after(1))
+    await store.record_usage(scope, usage("u1", conversation_id="c1", job_id="done"))
     held = await _held_jobs(store, scope)
-    return _conversation_calls() | _knowledge_calls() | _job_calls(held) | _request_calls() | _erasure_calls()
+    known = _conversation_calls() | _knowledge_calls() | _recall_calls()
+    return known | _job_calls(held) | _request_calls() | _usage_calls() | _erasure_calls()
 
 
 async def _held_jobs(store: Store, scope: Scope) -> dict[str, Claim]:
@@ -85,7 +96,8 @@ async def _held_jobs(store: Store, scope: Scope) -> dict[str, Claim]:
 def _conversation_calls() -> Calls:
     tool = ToolCall(id="call", tool_name="weather", input={"city": "Lviv"}, output=[1])
     reply = message("m6", role="assistant", tool_calls=(tool,), custom_payload={"k": 1}, metadata={"k": 1})
-    said = append("c1", reply, jobs=(job("j1", key="extract c1", conversation_id="c1", payload={"k": 1}),))
+    extract = job("j1", key="extract c1", conversation_id="c1", payload={"k": 1})
+    said = append("c1", reply, jobs=(extract,), vectors=message_vectors(m6=vector(1, 0)))
     changes = ConversationChanges(at=after(2), title="New", is_pinned=True, metadata={"k": 1}, head_id="m5")
     listed = ConversationQuery(after=ConversationCursor(after(99), "z"), archived=False, agent="assistant")
     searched = ConversationSearch(
@@ -103,7 +115,7 @@ def _conversation_calls() -> Calls:
         "list_idle": {"idle_since": after(-1), "limit": 5},
         "append": {"request": said},
         "record_turn": {
-            "record": turn("t2", append("c1", "m7"), usage=used, memory_ids=("k1",), answer=answer("turn"))
+            "record": turn("t2", append("c1", "m7"), usage=used, model="m", memory_ids=("k1",), answer=answer("turn"))
         },
         "archive": {"batch": batch("b2", "c1", "m8")},
         "get_message": {"conversation_id": "c1", "message_id": "m1"},
@@ -112,6 +124,7 @@ def _conversation_calls() -> Calls:
         "search_messages": {"query": SearchQuery(text="words", conversation_id="c1")},
         "put_summary": {"new": summary("s2", "m4", metadata={"k": 1})},
         "get_window": {"conversation_id": "c1"},
+        "list_unextracted": {"conversation_id": "c1", "limit": 5, "context": 2},
         "get_backlog": {"conversation_id": "c1", "limit": 5},
         "active_summaries": {"conversation_id": "c1"},
         "expand_summary": {"conversation_id": "c1", "summary_id": "s0"},
@@ -122,21 +135,40 @@ def _knowledge_calls() -> Calls:
     learned = memory("k3", origin="user", quote="words", sources=(Source("c1", "m2"),), valid_from=after(0))
     edit = MemoryEdit(memory_id="k1", changes=MemoryChanges(at=after(3), importance=0.7))
     claim = Claim("extracting", "w1", 1)
-    extracted = Extraction(
-        conversation_id="c1", from_seq=0, to_seq=2, at=after(3), new=(memory("k4"),), edits=(edit,), claim=claim
+    new = (memory("k4", vector=vector(1, 0)),)
+    extracted = Extraction(conversation_id="c1", from_seq=0, to_seq=2, at=after(3), new=new, edits=(edit,), claim=claim)
+    changes = MemoryChanges(
+        at=after(2), content="Other words", more_sources=(Source("c1", "m2"),), vector=vector(0.5, 0.5)
     )
-    changes = MemoryChanges(at=after(2), content="Other words", more_sources=(Source("c1", "m2"),))
     return {
         "add_memories": {"new": (learned,)},
         "get_memory": {"memory_id": "k1"},
         "list_memories": {"query": MemoryQuery(category=None, as_of=after(9))},
         "change_memory": {"memory_id": "k1", "changes": changes},
+        "save_memories": {"plan": MemoryPlan(at=after(3), new=(memory("k5"),), edits=(edit,))},
         "save_extraction": {"result": extracted},
         "memory_history": {"memory_id": "k1"},
         "get_note": {},
         "change_note": {"change": note("replace_section_by_header", "none", section_header="Tea")},
         "undo_note": {"at": after(5)},
         "note_history": {"query": NoteHistoryQuery(before_version=3)},
+    }
+
+
+def _recall_calls() -> Calls:
+    known = {"c1": Reading(revision=1, next_seq=3, message_count=2)}
+    match = PassageMatch(terms=("words", "茶"), vector=vector(1, 0))
+    vectors = VectorBatch(
+        conversation_id="c1",
+        messages=message_vectors(m1=vector(0, 1)),
+        memories=(MemoryVector("k2", 1, vector(0, 1)),),
+    )
+    return {
+        "read_passages": {"query": PassageQuery(model="model", known=known)},
+        "match_passages": {"match": match},
+        "read_memories": {"model": "model", "known": 1},
+        "list_unembedded": {"model": "model", "limit": 5},
+        "save_vectors": {"batch": vectors},
     }
 
 
@@ -160,6 +192,14 @@ def _request_calls() -> Calls:
         "finish_request": {"answer": answer("open"), "at": after(3)},
         "abandon_request": {"request": request("new")},
         "forget_requests": {"before": after(-1)},
+    }
+
+
+def _usage_calls() -> Calls:
+    wanted = UsageQuery(conversation_id="c1", job_id="done", since=after(-1), until=after(9))
+    return {
+        "record_usage": {"entry": usage("u2", conversation_id="c1", job_id="done", calls=2, estimated=1)},
+        "usage_totals": {"query": wanted},
     }
 
 

@@ -11,7 +11,9 @@ from recollect.domain.job import JobQuery
 from recollect.domain.memory import Memory, MemoryQuery
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery
+from recollect.domain.passage import PassageQuery
 from recollect.domain.scope import Scope
+from recollect.domain.usage import UsageQuery
 from recollect.errors import MemoryNotFoundError
 from recollect.ports.store import Store
 from recollect.testing.clock import START
@@ -29,11 +31,15 @@ async def dump(store: Store, scope: Scope) -> dict[str, Any]:
     return {
         "conversations": [await _conversation(store, scope, one.id) for one in conversations.items],
         "memories": memories,
+        "passages": await store.read_passages(scope, PassageQuery(model="model")),
+        "indexed memories": await store.read_memories(scope, "model"),
+        "unembedded": await store.list_unembedded(scope, "model", ALL),
         "history": {memory_id: await _history(store, scope, memory_id) for memory_id in sorted(known)},
         "note": await store.get_note(scope),
         "note history": await store.note_history(scope, NoteHistoryQuery(limit=ALL)),
         "jobs": await store.list_jobs(scope, JobQuery(limit=ALL)),
         "audit": audit,
+        "usage": await store.usage_totals(scope, UsageQuery(limit=ALL)),
         "damaged": await store.list_damaged(scope),
     }
 

@@ -13,7 +13,9 @@ from recollect.domain.job import JobQuery
 from recollect.domain.memory import MemoryQuery
 from recollect.domain.note import Note
 from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.passage import Unembedded
 from recollect.domain.scope import Scope
+from recollect.domain.usage import UsageTotals
 from recollect.errors import InvalidCursorError, MessageNotFoundError, NotFoundError, RecollectError
 from recollect.ports.store import Store
 from recollect.testing.expect import raises
@@ -32,6 +34,11 @@ NOTHING: dict[str, object] = {
     "list_idle": (),
     "search_messages": (),
     "list_memories": (),
+    "read_passages": (),
+    "match_passages": (),
+    "read_memories": (),
+    "list_unembedded": Unembedded(),
+    "save_vectors": 0,
     "get_note": Note(agent="assistant", notes="", version=0, created_at=None, updated_at=None),
     "note_history": (),
     "begin_request": None,
@@ -39,6 +46,7 @@ NOTHING: dict[str, object] = {
     "abandon_request": None,
     "forget_jobs": 0,
     "forget_requests": 0,
+    "usage_totals": UsageTotals(),
     "list_audit": (),
     "list_damaged": (),
     "erase_user": Erased(),
@@ -51,8 +59,10 @@ CREATING = {
     "record_turn",
     "archive",
     "add_memories",
+    "save_memories",
     "change_note",
     "enqueue_job",
+    "record_usage",
 }
 #: The one method without a scope.
 ANY_SCOPE = {"claim_jobs"}
@@ -69,7 +79,7 @@ async def refused(store: Store, scope: Scope, name: str, arguments: dict[str, An
 
 def content(result: Any) -> object:
     """Return the part of an answer that would show another's data."""
-    for part in ("items", "erased"):
+    for part in ("items", "erased", "changed", "passages"):
         result = getattr(result, part, result)
     return result
 

@@ -1,12 +1,17 @@
+DROP FUNCTION recollect_frequencies;
 DROP FUNCTION recollect_matching;
 DROP FUNCTION recollect_due_jobs;
 DROP TABLE quarantine;
 DROP TABLE audit;
+DROP TABLE usage;
 DROP TABLE requests;
 DROP TABLE tombstones;
 DROP TABLE jobs;
 DROP TABLE note_versions;
 DROP TABLE notes;
+DROP FUNCTION recollect_vector_bytes;
+DROP FUNCTION recollect_similarity;
+DROP TABLE vectors;
 DROP TABLE memory_versions;
 DROP TABLE memory_sources;
 DROP TABLE memories;

@@ -8,9 +8,10 @@ CREATE TABLE meta (
 );
 
 CREATE TABLE users (
-    tenant_id  TEXT COLLATE "C" NOT NULL,
-    user_id    TEXT COLLATE "C" NOT NULL,
-    created_at BIGINT NOT NULL,
+    tenant_id       TEXT COLLATE "C" NOT NULL,
+    user_id         TEXT COLLATE "C" NOT NULL,
+    created_at      BIGINT NOT NULL,
+    memory_revision BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, user_id)
 );
 
@@ -46,6 +47,7 @@ CREATE TABLE conversations (
     is_branched      BOOLEAN NOT NULL,
     extracted_seq    BIGINT NOT NULL,
     revision         BIGINT NOT NULL,
+    rewritten        BIGINT NOT NULL,
     has_erased       BOOLEAN NOT NULL,
     checksum         BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, user_id, number),
@@ -219,6 +221,34 @@ CREATE TABLE memory_versions (
     PRIMARY KEY (tenant_id, user_id, memory_id, version)
 );
 
+-- The extension with the type of vectors may be in any schema, which no query of ours names: the functions below
+-- are bound to it here.
+SELECT set_config('search_path', format('recollect, %I', n.nspname), true)
+FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector';
+
+-- Every message and memory that recall can find has a row; one without a vector yet has the model ''.
+CREATE TABLE vectors (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    user_id   TEXT COLLATE "C" NOT NULL,
+    kind      TEXT COLLATE "C" NOT NULL,
+    number    BIGINT NOT NULL,
+    model     TEXT COLLATE "C" NOT NULL,
+    vector    HALFVEC,
+    checksum  BIGINT,
+    PRIMARY KEY (tenant_id, user_id, kind, number)
+);
+CREATE INDEX vectors_model ON vectors (tenant_id, user_id, kind, model, number);
+
+CREATE FUNCTION recollect_vector_bytes(of_vector HALFVEC) RETURNS BYTEA
+LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN halfvec_send(of_vector);
+
+-- Vectors of another length are not comparable.
+CREATE FUNCTION recollect_similarity(one HALFVEC, other HALFVEC) RETURNS DOUBLE PRECISION
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN vector_dims(one) = vector_dims(other) THEN -(one <#> other) END;
+
+SET LOCAL search_path = recollect;
+
 CREATE TABLE notes (
     tenant_id  TEXT COLLATE "C" NOT NULL,
     user_id    TEXT COLLATE "C" NOT NULL,
@@ -295,6 +325,27 @@ CREATE TABLE requests (
     checksum    BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, user_id, key)
 );
+
+CREATE TABLE usage (
+    number          BIGINT GENERATED ALWAYS AS IDENTITY,
+    tenant_id       TEXT COLLATE "C" NOT NULL,
+    user_id         TEXT COLLATE "C" NOT NULL,
+    id              TEXT COLLATE "C" NOT NULL,
+    at              BIGINT NOT NULL,
+    kind            TEXT COLLATE "C" NOT NULL,
+    model           TEXT COLLATE "C" NOT NULL,
+    conversation_id TEXT COLLATE "C",
+    job_id          TEXT COLLATE "C",
+    input_tokens    BIGINT NOT NULL,
+    output_tokens   BIGINT NOT NULL,
+    calls           BIGINT NOT NULL,
+    estimated       BIGINT NOT NULL,
+    checksum        BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, number),
+    UNIQUE (tenant_id, user_id, id)
+);
+CREATE INDEX usage_period ON usage (tenant_id, user_id, at);
+CREATE INDEX usage_conversation ON usage (tenant_id, user_id, conversation_id) WHERE conversation_id IS NOT NULL;
 
 CREATE TABLE audit (
     number    BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -383,22 +434,35 @@ $$;
 GRANT SELECT ON message_terms TO recollect_search;
 CREATE POLICY to_be_searched ON message_terms FOR SELECT TO recollect_search USING (true);
 
-CREATE FUNCTION recollect_matching(wanted BIGINT[])
-RETURNS TABLE (number BIGINT, held BIGINT)
+CREATE FUNCTION recollect_matching(wanted BIGINT[], weights BIGINT[])
+RETURNS TABLE (number BIGINT, held NUMERIC)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = recollect, pg_temp
 AS $$
-    SELECT m.number, count(*) FROM unnest(wanted) AS term JOIN message_terms m ON m.terms @> ARRAY[term]
+    SELECT m.number, sum(t.weight) FROM unnest(wanted, weights) AS t (term, weight)
+    JOIN message_terms m ON m.terms @> ARRAY[t.term]
     WHERE m.tenant_id = current_setting('recollect.tenant', true)
         AND m.user_id = current_setting('recollect.user', true)
     GROUP BY m.number
 $$;
 
-REVOKE ALL ON FUNCTION recollect_due_jobs, recollect_matching FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION recollect_due_jobs, recollect_matching TO recollect_app;
+CREATE FUNCTION recollect_frequencies(wanted BIGINT[])
+RETURNS TABLE (frequency BIGINT)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = recollect, pg_temp
+AS $$
+    SELECT (SELECT count(*) FROM message_terms m
+        WHERE m.terms @> ARRAY[t.term] AND m.tenant_id = current_setting('recollect.tenant', true)
+            AND m.user_id = current_setting('recollect.user', true))
+    FROM unnest(wanted) WITH ORDINALITY AS t (term, place) ORDER BY t.place
+$$;
+
+REVOKE ALL ON FUNCTION recollect_due_jobs, recollect_matching, recollect_frequencies FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION recollect_due_jobs, recollect_matching, recollect_frequencies TO recollect_app;
 
 -- A new owner must be able to create in the schema at the moment it is given something there.
 GRANT CREATE ON SCHEMA recollect TO recollect_jobs, recollect_search;
 ALTER FUNCTION recollect_due_jobs OWNER TO recollect_jobs;
 ALTER FUNCTION recollect_matching OWNER TO recollect_search;
+ALTER FUNCTION recollect_frequencies OWNER TO recollect_search;
 REVOKE CREATE ON SCHEMA recollect FROM recollect_jobs, recollect_search;

@@ -1,10 +1,12 @@
 DROP TABLE quarantine;
 DROP TABLE audit;
+DROP TABLE usage;
 DROP TABLE requests;
 DROP TABLE tombstones;
 DROP TABLE jobs;
 DROP TABLE note_versions;
 DROP TABLE notes;
+DROP TABLE vectors;
 DROP TABLE memory_versions;
 DROP TABLE memory_sources;
 DROP TABLE memories;

@@ -5,9 +5,10 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE users (
-    tenant_id  TEXT NOT NULL,
-    user_id    TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
+    tenant_id       TEXT NOT NULL,
+    user_id         TEXT NOT NULL,
+    created_at      INTEGER NOT NULL,
+    memory_revision INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, user_id)
 ) WITHOUT ROWID;
 
@@ -43,6 +44,7 @@ CREATE TABLE conversations (
     is_branched      INTEGER NOT NULL,
     extracted_seq    INTEGER NOT NULL,
     revision         INTEGER NOT NULL,
+    rewritten        INTEGER NOT NULL,
     has_erased       INTEGER NOT NULL,
     checksum         INTEGER NOT NULL,
     FOREIGN KEY (tenant_id, user_id, agent) REFERENCES agents
@@ -204,6 +206,19 @@ CREATE TABLE memory_versions (
 );
 CREATE UNIQUE INDEX memory_versions_memory ON memory_versions (tenant_id, user_id, memory_id, version);
 
+-- Every message and memory that recall can find has a row; one without a vector yet has the model ''.
+CREATE TABLE vectors (
+    tenant_id TEXT NOT NULL,
+    user_id   TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    number    INTEGER NOT NULL,
+    model     TEXT NOT NULL,
+    vector    BLOB,
+    checksum  INTEGER,
+    PRIMARY KEY (tenant_id, user_id, kind, number)
+) WITHOUT ROWID;
+CREATE INDEX vectors_model ON vectors (tenant_id, user_id, kind, model, number);
+
 CREATE TABLE notes (
     tenant_id  TEXT NOT NULL,
     user_id    TEXT NOT NULL,
@@ -278,6 +293,26 @@ CREATE TABLE requests (
     checksum    INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, user_id, key)
 ) WITHOUT ROWID;
+
+CREATE TABLE usage (
+    number          INTEGER PRIMARY KEY,
+    tenant_id       TEXT NOT NULL,
+    user_id         TEXT NOT NULL,
+    id              TEXT NOT NULL,
+    at              INTEGER NOT NULL,
+    kind            TEXT NOT NULL,
+    model           TEXT NOT NULL,
+    conversation_id TEXT,
+    job_id          TEXT,
+    input_tokens    INTEGER NOT NULL,
+    output_tokens   INTEGER NOT NULL,
+    calls           INTEGER NOT NULL,
+    estimated       INTEGER NOT NULL,
+    checksum        INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX usage_id ON usage (id, user_id, tenant_id);
+CREATE INDEX usage_period ON usage (tenant_id, user_id, at);
+CREATE INDEX usage_conversation ON usage (tenant_id, user_id, conversation_id) WHERE conversation_id IS NOT NULL;
 
 CREATE TABLE audit (
     number    INTEGER PRIMARY KEY,

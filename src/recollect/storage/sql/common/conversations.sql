@@ -1,7 +1,7 @@
 -- snippet: conversation_columns
 number, id, agent, title, title_source, metadata, head_id, message_count, summary, created_at, updated_at,
-last_activity_at, version, next_seq, extracted_seq, revision, is_archived, is_pinned, is_active, is_branched, has_erased,
-checksum
+last_activity_at, version, next_seq, extracted_seq, revision, rewritten, is_archived, is_pinned, is_active, is_branched,
+has_erased, checksum
 
 -- name: find_conversation
 -- One conversation.
@@ -24,8 +24,8 @@ INSERT INTO users (tenant_id, user_id, created_at) VALUES (:tenant, :user, :at)
 ON CONFLICT (tenant_id, user_id) DO NOTHING;
 
 -- name: lock_user
--- A user, held until the transaction ends, so that two writers of memories take turns.
-SELECT user_id FROM users WHERE tenant_id = :tenant AND user_id = :user {for_update};
+-- The revision of a user's memories, held until the transaction ends, so that two writers of memories take turns.
+SELECT memory_revision FROM users WHERE tenant_id = :tenant AND user_id = :user {for_update};
 
 -- name: add_agent
 -- An agent of a user, if new.
@@ -46,11 +46,11 @@ SELECT agent FROM agents WHERE tenant_id = :tenant AND user_id = :user ORDER BY 
 INSERT INTO conversations (
     tenant_id, user_id, id, agent, title, title_source, is_archived, is_pinned, metadata, head_id,
     message_count, summary, created_at, updated_at, last_activity_at, is_active, version, next_seq,
-    is_branched, extracted_seq, revision, has_erased, checksum
+    is_branched, extracted_seq, revision, rewritten, has_erased, checksum
 ) VALUES (
     :tenant, :user, :id, :agent, :title, :title_source, :is_archived, :is_pinned, :metadata, :head_id,
     :message_count, :summary, :created_at, :updated_at, :last_activity_at, :is_active, :version, :next_seq,
-    :is_branched, :extracted_seq, :revision, :has_erased, :checksum
+    :is_branched, :extracted_seq, :revision, :rewritten, :has_erased, :checksum
 ) ON CONFLICT (tenant_id, user_id, id) DO NOTHING;
 
 -- name: update_conversation
@@ -60,7 +60,7 @@ UPDATE conversations SET
     metadata = :metadata, head_id = :head_id, message_count = :message_count, summary = :summary,
     updated_at = :updated_at, last_activity_at = :last_activity_at, is_active = :is_active,
     version = :version, next_seq = :next_seq, is_branched = :is_branched, extracted_seq = :extracted_seq,
-    revision = :revision, has_erased = :has_erased, checksum = :checksum
+    revision = :revision, rewritten = :rewritten, has_erased = :has_erased, checksum = :checksum
 WHERE tenant_id = :tenant AND user_id = :user AND number = :number;
 
 -- name: newest_conversations

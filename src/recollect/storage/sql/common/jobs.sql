@@ -63,6 +63,12 @@ DELETE FROM jobs WHERE {of_user};
 -- Finished jobs that ended before a time.
 DELETE FROM jobs WHERE {of_user} AND state = 'done' AND updated_at < :before;
 
+-- name: telling_jobs
+-- The jobs of all conversations whose errors may quote, and those under way, held.
+SELECT {job_columns} FROM jobs
+WHERE {of_user} AND conversation_id IS NOT NULL AND (error IS NOT NULL OR state = 'running')
+ORDER BY number {for_update};
+
 -- name: conversation_jobs
 -- The jobs of a conversation, held.
 SELECT {job_columns} FROM jobs WHERE {of_user} AND conversation_id = :conversation_id ORDER BY number {for_update};

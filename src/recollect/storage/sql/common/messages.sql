@@ -82,6 +82,12 @@ SELECT number, {message_columns} FROM messages WHERE {of_conversation} ORDER BY 
 -- What must be known of one message to remove it.
 SELECT number, {message_columns} FROM messages WHERE {of_conversation} AND id = :id;
 
+-- name: times_around
+-- When the message before this one and the message after it were made.
+SELECT
+    (SELECT created_at FROM messages WHERE {of_conversation} AND seq < :seq ORDER BY seq DESC LIMIT 1),
+    (SELECT created_at FROM messages WHERE {of_conversation} AND seq > :seq ORDER BY seq LIMIT 1);
+
 -- name: delete_message
 -- One message.
 DELETE FROM messages WHERE {of_conversation} AND id = :id;

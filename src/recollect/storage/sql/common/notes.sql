@@ -32,6 +32,26 @@ WHERE {of_user} AND agent = :agent AND version = :version;
 SELECT agent, version, notes, operation, conversation_id, created_at, checksum FROM note_versions
 WHERE {of_user} AND agent = :agent AND version < :before ORDER BY version DESC LIMIT :limit;
 
+-- name: notes_of_conversation
+-- The agents whose notes were changed in a conversation in a period, each with the first version that did so.
+SELECT agent, MIN(version) FROM note_versions
+WHERE {of_user} AND conversation_id = :conversation_id AND created_at BETWEEN :since AND :until
+GROUP BY agent ORDER BY agent;
+
+-- name: note_versions_from
+-- The versions of the note of an agent from one on, in order.
+SELECT agent, version, notes, operation, conversation_id, created_at, checksum FROM note_versions
+WHERE {of_user} AND agent = :agent AND version >= :version ORDER BY version;
+
+-- name: rewrite_note_version
+-- A version of a note that lost some of its text.
+UPDATE note_versions SET notes = :notes, checksum = :checksum
+WHERE {of_user} AND agent = :agent AND version = :version;
+
+-- name: delete_note_version
+-- One version of a note.
+DELETE FROM note_versions WHERE {of_user} AND agent = :agent AND version = :version;
+
 -- name: delete_notes
 -- All notes of a user.
 DELETE FROM notes WHERE {of_user};
@@ -98,9 +118,9 @@ DELETE FROM audit WHERE {of_user};
 -- The agents of a user.
 DELETE FROM agents WHERE {of_user};
 
--- name: delete_user
--- The row of a user.
-DELETE FROM users WHERE {of_user};
+-- name: empty_user
+-- The row of a user, with nothing but the revision of memories, which must never be given again.
+UPDATE users SET created_at = :at WHERE {of_user};
 
 -- name: delete_user_quarantine
 -- What is known of a user's damaged records.

@@ -71,3 +71,17 @@ FROM conversations t;
 -- name: summarised_ids
 -- The messages that the summaries of one conversation stand for.
 SELECT message_ids FROM summaries WHERE {of_conversation} AND level = 0;
+
+-- name: walk_vectors
+-- All vectors, and everything that could have one.
+SELECT tenant_id, user_id, kind, number, model, {vector_bytes}, checksum FROM vectors v;
+
+-- name: walk_stray_vectors
+-- The vectors of texts that are not there.
+SELECT tenant_id, user_id, kind, number FROM vectors v WHERE NOT EXISTS (
+    SELECT 1 FROM messages m WHERE v.kind = 'message'
+        AND m.tenant_id = v.tenant_id AND m.user_id = v.user_id AND m.number = v.number
+) AND NOT EXISTS (
+    SELECT 1 FROM memories m WHERE v.kind = 'memory' AND m.deleted_at IS NULL
+        AND m.tenant_id = v.tenant_id AND m.user_id = v.user_id AND m.number = v.number
+);

@@ -31,9 +31,28 @@ FROM unnest(CAST(:numbers AS BIGINT[]), CAST(:terms AS TEXT[])) AS added (number
 -- Take the terms of messages away.
 DELETE FROM message_terms WHERE tenant_id = :tenant AND user_id = :user AND number = ANY(:ids);
 
+-- snippet: vector_bytes
+recollect_vector_bytes(v.vector)
+
 -- name: matching_messages
 -- The messages of the transaction's scope that hold a term, with how many of the terms each holds.
-SELECT number, held FROM recollect_matching(:ids);
+SELECT number, CAST(held AS BIGINT) FROM recollect_matching(:ids, array_fill(CAST(1 AS BIGINT), ARRAY[cardinality(:ids)]));
+
+-- name: best_matching
+-- The messages of the transaction's scope that hold the terms which weigh most.
+SELECT number FROM recollect_matching(:ids, :weights) ORDER BY held DESC, number DESC LIMIT :limit OFFSET :skip;
+
+-- name: term_frequencies
+-- In how many messages of the transaction's scope each term occurs.
+SELECT frequency FROM recollect_frequencies(:ids);
+
+-- name: nearest_vectors
+-- The messages of a user whose vectors of one model are nearest to a vector.
+SELECT number FROM (
+    SELECT number, recollect_similarity(vector, :vector) AS similarity FROM vectors
+    WHERE {of_user} AND kind = 'message' AND model = :model
+) compared
+WHERE similarity IS NOT NULL ORDER BY similarity DESC, number DESC LIMIT :limit OFFSET :skip;
 
 -- name: due_jobs
 -- Jobs that are due and jobs whose lease ran out, with their scopes, longest due first, locked.

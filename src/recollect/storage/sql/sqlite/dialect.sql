@@ -8,6 +8,14 @@ IN (SELECT value FROM json_each(:ids))
 
 -- snippet: skip_locked
 
+-- snippet: vector_bytes
+v.vector
+
+-- name: user_vectors
+-- The vectors of a user's messages by one model, after a number; the plus keeps SQLite at the table itself, in order.
+SELECT number, vector FROM vectors
+WHERE {of_user} AND kind = 'message' AND +model = :model AND number > :after ORDER BY number LIMIT :limit;
+
 -- name: index_message
 -- The terms of one message.
 INSERT INTO message_terms (rowid, terms) VALUES (:number, :terms);

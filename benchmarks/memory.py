@@ -1,0 +1,216 @@
+"""Measure adding one memory and searching among the memories of 1,000 users, side by side in one run.
+
+Run it as `python -m benchmarks.memory`; README.md says what each row means.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.harness import Benchmark, Contender, Effort, Operation, Options, Report, compare, run, steps
+from benchmarks.memory_ours import Recollect
+from benchmarks.memory_peers import Chroma, LangGraphStore, Mem0, Mem0Chroma
+from benchmarks.memory_systems import FOUND, Floor, FloorHeld, Known, MemorySystem, embedded
+from benchmarks.texts import make_questions, make_statements
+
+T = TypeVar("T")
+
+USERS = 1_000
+#: Memories in the store, and what is measured there.
+STORES = {"10k": 10_000, "100k": 100_000}
+FIRST, SEARCH, ADD = "first", "search", "add"
+#: Users in the store while one of them searches.
+OTHERS = {"others/10": 10, "others/100": 100, "others/1000": 1_000}
+WORKS = (*(f"{work}/{size}" for size in STORES for work in (FIRST, SEARCH, ADD)), *OTHERS)
+#: Users who search and add again and again; the others but the first wait for their first search.
+ACTIVE = 50
+#: Additions that are looked up afterwards.
+LOOKED_UP = 10
+
+SYSTEMS: tuple[Callable[[], MemorySystem], ...] = (
+    Floor,
+    FloorHeld,
+    Recollect,
+    LangGraphStore,
+    Chroma,
+    Mem0,
+    Mem0Chroma,
+)
+
+
+class Bench:
+    """One run: what is stored, how long each work is measured, and where the files are."""
+
+    def __init__(self, report: Report, options: Options, folder: Path) -> None:
+        """Choose the works; nothing is made yet."""
+        self.report = report
+        self.works = [work for work in WORKS if options.wants(work)]
+        if options.quick and not options.only:
+            self.works = [work for work in self.works if not work.endswith("/100k")]
+        #: The store in which others are added: the largest of this run.
+        self.growing = "10k" if options.quick else "100k"
+        self.search = Effort(repetitions=3, seconds=0.3 if options.quick else 1)
+        self.first = Effort(repetitions=3, seconds=0, at_least=10 if options.quick else 25)
+        self.add = Effort(repetitions=3, seconds=0, at_least=25 if options.quick else 100)
+        self.systems = list(SYSTEMS)
+        self.questions = make_questions(1_000)
+        self._folder = folder
+        self._made = 0
+
+    def folder(self) -> Path:
+        """Make an empty folder."""
+        self._made += 1
+        path = self._folder / str(self._made)
+        path.mkdir()
+        return path
+
+    def others(self, size: str) -> dict[str, int]:
+        """Return the works of this store that are measured while it grows."""
+        return {work: users for work, users in OTHERS.items() if size == self.growing and work in self.works}
+
+    def effort(self, work: str) -> Effort:
+        """Return how long to measure this work."""
+        return {FIRST: self.first, ADD: self.add}.get(work.split("/", maxsplit=1)[0], self.search)
+
+
+class People:
+    """The users of one store: what they know, who is active, and who searches for the first time."""
+
+    def __init__(self, memories: int) -> None:
+        """Let each user know as much as the next, with something left to add."""
+        self._each = memories // USERS
+        statements = make_statements(memories + memories // 10 + 1_000)
+        self._statements, self.news = statements[:memories], statements[memories:]
+        order = random.Random(7).sample(range(1, USERS), USERS - 1)
+        self.active, self._waiting = order[:ACTIVE], order[ACTIVE:]
+
+    def said(self, user: int) -> list[str]:
+        """Return what a user said."""
+        return self._statements[user * self._each : (user + 1) * self._each]
+
+    def known(self, first: int, last: int) -> list[Known]:
+        """Return what these users said, embedded."""
+        return [Known(user, self.said(user), embedded(self.said(user))) for user in range(first, last)]
+
+    def waiting(self) -> Iterator[int]:
+        """Yield users who did not search yet."""
+        return iter(self._waiting)
+
+
+async def _measure(report: Report, options: Options, folder: Path) -> None:
+    bench = Bench(report, options, folder)
+    await _look_around(bench)
+    report.expect(sum(steps(len(bench.systems), bench.effort(work)) for work in bench.works))
+    for size, memories in STORES.items():
+        works = [work for work in bench.works if work.endswith(f"/{size}")]
+        if works or bench.others(size):
+            await _measure_store(bench, size, People(memories), works)
+
+
+async def _look_around(bench: Bench) -> None:
+    """Find which systems are installed and print how durable each one's commit is."""
+    for make in SYSTEMS:
+        system = make()
+        try:
+            await system.open(bench.folder())
+        except ImportError as exc:
+            bench.systems.remove(make)
+            bench.report.note(f"{system.name}: not importable ({exc})")
+            continue
+        bench.report.note(f"{system.name}: {system.durability()}")
+        await system.close()
+
+
+async def _measure_store(bench: Bench, size: str, people: People, works: Sequence[str]) -> None:
+    async with AsyncExitStack() as opened:
+        systems = [make() for make in bench.systems]
+        for system in systems:
+            await system.open(bench.folder())
+            opened.push_async_callback(system.close)
+        filled = 0
+        for work, users in bench.others(size).items():
+            await _fill(bench, systems, size, people.known(filled, users))
+            filled = users
+            await compare(bench.report, work, _contenders(systems, _of_one_user(bench)), bench.effort(work))
+        await _fill(bench, systems, size, people.known(filled, USERS))
+        for system in systems:
+            await _check_search(system, people)
+        for work in works:
+            operation = {FIRST: _first, SEARCH: _again, ADD: _adding}[work.split("/", maxsplit=1)[0]]
+            contenders = _contenders(systems, lambda system, make=operation: make(system, bench, people))
+            await compare(bench.report, work, contenders, bench.effort(work))
+        if f"{ADD}/{size}" in works:
+            for system in systems:
+                await _check_added(system, bench, people)
+
+
+async def _fill(bench: Bench, systems: Sequence[MemorySystem], size: str, known: Sequence[Known]) -> None:
+    for system in systems:
+        bench.report.say(f"{size} · filling {system.name}")
+        await system.fill(known)
+
+
+def _contenders(systems: Sequence[MemorySystem], make: Callable[[MemorySystem], Operation]) -> list[Contender]:
+    return [Contender(system.name, make(system), threaded=system.threaded) for system in systems]
+
+
+def _of_one_user(bench: Bench) -> Callable[[MemorySystem], Operation]:
+    """Let the first user ask one question after the other."""
+    questions = bench.questions
+    return lambda system: lambda _client, count: system.search(0, questions[count % len(questions)])
+
+
+def _first(system: MemorySystem, bench: Bench, people: People) -> Operation:
+    """Let each user search once."""
+    waiting = people.waiting()
+    return lambda _client, count: system.search(next(waiting), bench.questions[count])
+
+
+def _again(system: MemorySystem, bench: Bench, people: People) -> Operation:
+    """Let the active users search in turn."""
+    questions, active = bench.questions, people.active
+    return lambda _client, count: system.search(active[count % ACTIVE], questions[count % len(questions)])
+
+
+def _adding(system: MemorySystem, _bench: Bench, people: People) -> Operation:
+    """Let the active users add something new in turn."""
+    places = itertools.count()
+
+    def operation(_client: int, _count: int) -> object:
+        place = next(places)
+        return system.add(people.active[place % ACTIVE], people.news[place])
+
+    return operation
+
+
+async def _check_search(system: MemorySystem, people: People) -> None:
+    """Ask for what a few users said, word for word; nobody may find what another said."""
+    for user in (0, *people.active[:2]):
+        said = people.said(user)
+        found = await _answer(system.search(user, said[-1]))
+        if found[0] != said[-1] or len(found) != FOUND or not set(found) <= set(said):
+            raise SystemExit(f"{system.name} did not find what user {user} said")
+
+
+async def _check_added(system: MemorySystem, bench: Bench, people: People) -> None:
+    added = (bench.add.repetitions + 1) * bench.add.at_least
+    for place in range(added - LOOKED_UP, added):
+        found = await _answer(system.search(people.active[place % ACTIVE], people.news[place]))
+        if found[0] != people.news[place]:
+            raise SystemExit(f"{system.name} lost what was added")
+
+
+async def _answer(value: Awaitable[T] | T) -> T:
+    return await value if inspect.isawaitable(value) else value
+
+
+BENCHMARK = Benchmark(WORKS, _measure)
+
+if __name__ == "__main__":
+    run("The memories of Recollect beside its peers.", BENCHMARK)

@@ -1,0 +1,206 @@
+"""Choose what stands in a prompt, so that it keeps a budget of tokens and its beginning stays the same.
+
+The system text holds the system prompt, pinned memories, notes and summaries; which of them fit depends on the budget
+and on themselves, not on the question, so that its bytes can be cached.
+What was recalled for the question, the window and the new message share the rest; `tail_packing.py` parts it.
+What no person said here or wrote is told as data, on the user's side, and never in the system text.
+`docs/context.md` says the order in which things give way, and why.
+"""
+
+from __future__ import annotations
+
+from recollect.domain.checks import check_count
+from recollect.domain.context import (
+    BLOCK_KINDS,
+    NOTES_PLACEHOLDER,
+    UNTRUSTED,
+    Context,
+    ContextItem,
+    ContextParts,
+    PromptMessage,
+    may_be_told,
+    may_instruct,
+)
+from recollect.domain.ledger import JOIN, NO_ROOM, WAITS, Ledger, line
+from recollect.domain.memory import Memory
+from recollect.domain.note import Note
+from recollect.domain.rendering import (
+    NO_NOTES,
+    NOTES_HEADER,
+    SUMMARY_HEADER,
+    as_data,
+    cut_notes,
+    joined,
+    memory_block,
+    memory_line,
+    passage_block,
+    rendered_notes,
+    unheaded,
+)
+from recollect.domain.tail_packing import pack_tail
+from recollect.domain.tokens import estimate_tokens
+from recollect.domain.tool_pairs import MESSAGE_COST, message_cost
+
+
+def build(parts: ContextParts, budget: int) -> Context:
+    """Return the prompt of these parts in at most so many tokens, by estimate.
+
+    The system prompt and the new message are never left out; if they alone exceed the budget, `over` says by how much.
+    The same parts and budget give the same prompt, byte for byte.
+    """
+    check_count(budget, "budget")
+    ledger = Ledger()
+    free = _put_fixed(ledger, parts, budget)
+    allowance = _allowance(ledger, budget, free)
+    ledger.room = allowance
+    told_as_data = _pack_pinned(ledger, parts)
+    _pack_summaries(ledger, parts)
+    _pack_note(ledger, parts)
+    ledger.room += free - allowance
+    window = pack_tail(ledger, parts, told_as_data)
+    return _context(ledger, parts, budget, window)
+
+
+def _put_fixed(ledger: Ledger, parts: ContextParts, budget: int) -> int:
+    """Tell what is never left out, and return the room beside it."""
+    ledger.room = budget
+    if parts.system:
+        text = _filled(parts.system, NO_NOTES)
+        ledger.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
+    if parts.message:
+        cost = message_cost(PromptMessage(role="user", text=parts.message))
+        ledger.put("message", ContextItem(id="message", text=parts.message, tokens=cost, why="the new message"))
+    return max(ledger.room, 0)
+
+
+def _allowance(ledger: Ledger, budget: int, free: int) -> int:
+    """Return how much of the system text may be remembered: half of what the system prompt leaves.
+
+    A new message that needs more than the other half makes it smaller in steps, so that its length shows as seldom as
+    possible.
+    """
+    allowance = max(budget - sum(item.tokens for item in ledger.items("system")), 0) // 2
+    while allowance > free:
+        allowance //= 2
+    return allowance
+
+
+def _pack_pinned(ledger: Ledger, parts: ContextParts) -> tuple[Memory, ...]:
+    """Tell what is pinned, the most important first if there is no room for all; return what is to be told as data."""
+    pinned = {memory.id: memory for memory in parts.pinned}
+    around = estimate_tokens(memory_block((), parts.format)) + 2 * JOIN
+    for memory in sorted(pinned.values(), key=lambda one: (-one.importance, one.created_at, one.id)):
+        item = line(memory.id, memory_line(memory, parts.format), "pinned")
+        if not may_be_told(memory):
+            ledger.leave("pinned", memory.id, item.tokens, WAITS)
+        elif may_instruct(memory) and not ledger.take("pinned", item, around):
+            ledger.leave("pinned", memory.id, item.tokens)
+    in_time = sorted(pinned.values(), key=lambda one: (one.created_at, one.id))
+    ledger.sort("pinned", {memory.id: at for at, memory in enumerate(in_time)})
+    return tuple(memory for memory in in_time if may_be_told(memory) and not may_instruct(memory))
+
+
+def _pack_summaries(ledger: Ledger, parts: ContextParts) -> None:
+    """Tell the summaries, the newest first if there is no room for all; none is told beyond one that is missing."""
+    cost = estimate_tokens(as_data("earlier_conversation", "")) + MESSAGE_COST if _as_data(parts) else 0
+    around = cost + estimate_tokens(SUMMARY_HEADER) + 2 * JOIN
+    is_full = False
+    for summary in reversed(parts.summaries):
+        why = f"stands for messages {summary.first_seq} to {summary.last_seq}"
+        item = line(summary.id, unheaded(summary.content), why)
+        is_full = is_full or not ledger.take("summaries", item, around)
+        if is_full:
+            ledger.leave("summaries", summary.id, item.tokens)
+    ledger.items("summaries").reverse()
+
+
+def _as_data(parts: ContextParts) -> bool:
+    """Tell whether a summary tells of what no person said here; then none of them is told in the system text."""
+    return any(summary.metadata.get(UNTRUSTED) for summary in parts.summaries)
+
+
+def _pack_note(ledger: Ledger, parts: ContextParts) -> None:
+    """Tell the notes, or as many of their first sections as there is room for."""
+    note = parts.note
+    if note is None or not note.notes.strip():
+        return
+    around = 0 if NOTES_PLACEHOLDER in parts.system else estimate_tokens(NOTES_HEADER) + 2 * JOIN
+    whole = _note_item(parts, note, note.notes, f"the notes of {note.agent}, version {note.version}")
+    if ledger.take("notes", whole, around):
+        return
+    cut = _cut_note(parts, note, ledger.room - around)
+    if cut is None or not ledger.take("notes", cut, around):
+        ledger.leave("notes", whole.id, whole.tokens, f"{NO_ROOM}; the agent can read it with its tool")
+
+
+def _cut_note(parts: ContextParts, note: Note, room: int) -> ContextItem | None:
+    why = f"the notes of {note.agent}, version {note.version}, cut to fit"
+    around = _note_item(parts, note, "-", "").tokens
+    times = max(parts.system.count(NOTES_PLACEHOLDER), 1)
+    text = cut_notes(note.notes, (room - around) // times)
+    return None if text is None else _note_item(parts, note, text, why)
+
+
+def _note_item(parts: ContextParts, note: Note, text: str, why: str) -> ContextItem:
+    told = rendered_notes(text)
+    if NOTES_PLACEHOLDER not in parts.system:
+        return line(note.agent, told, why)
+    filled, empty = (estimate_tokens(_filled(parts.system, one)) for one in (told, NO_NOTES))
+    return ContextItem(id=note.agent, text=told, tokens=max(filled - empty, 0), why=why)
+
+
+def _filled(system: str, notes: str) -> str:
+    return system.replace(NOTES_PLACEHOLDER, notes)
+
+
+def _context(ledger: Ledger, parts: ContextParts, budget: int, window: tuple[PromptMessage, ...]) -> Context:
+    blocks = ledger.blocks()
+    tokens = sum(block.tokens for block in blocks)
+    summaries = _section(SUMMARY_HEADER, ledger.texts("summaries"))
+    tail = _recalled(ledger, parts)
+    data = [as_data("earlier_conversation", summaries)] if summaries and _as_data(parts) else []
+    data += [tail] if tail else []
+    said = [parts.message] if parts.message else []
+    return Context(
+        budget=budget,
+        tokens=tokens,
+        over=max(tokens - budget, 0),
+        blocks=blocks,
+        left_out=tuple(sorted(ledger.left_out, key=lambda one: BLOCK_KINDS.index(one.kind))),
+        prompt=_prompt(ledger, parts, "" if _as_data(parts) else summaries),
+        tail=tail,
+        messages=(
+            *(PromptMessage(role="user", text=text) for text in data),
+            *window,
+            *(PromptMessage(role="user", text=text) for text in said),
+        ),
+    )
+
+
+def _prompt(ledger: Ledger, parts: ContextParts, summaries: str) -> str:
+    pinned = ledger.texts("pinned")
+    notes = ledger.texts("notes")
+    is_template = NOTES_PLACEHOLDER in parts.system
+    return joined(
+        (
+            _filled(parts.system, notes[0] if notes else NO_NOTES),
+            memory_block(pinned, parts.format) if pinned else "",
+            "" if is_template else _section(NOTES_HEADER, notes),
+            summaries,
+        )
+    )
+
+
+def _recalled(ledger: Ledger, parts: ContextParts) -> str:
+    memories, passages = ledger.texts("memories"), ledger.texts("passages")
+    if not memories and not passages:
+        return ""
+    return as_data(
+        "recalled",
+        memory_block(memories, parts.format) if memories else "",
+        passage_block(passages) if passages else "",
+    )
+
+
+def _section(header: str, texts: list[str]) -> str:
+    return header + "\n\n".join(texts) if texts else ""

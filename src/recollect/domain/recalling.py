@@ -1,0 +1,121 @@
+"""Questions to what is remembered: what is asked for, and what may be given."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import get_args
+
+import msgspec
+
+from recollect.domain.checks import (
+    as_utc,
+    check_flag,
+    check_limit,
+    check_one_of,
+    check_optional_id,
+    check_optional_text,
+    check_optional_time,
+    check_text,
+    check_type,
+)
+from recollect.domain.memory import (
+    MAX_CATEGORY,
+    MEMORY_TYPES,
+    ORIGINS,
+    TRUSTS,
+    Memory,
+    MemoryType,
+    Origin,
+    Trust,
+    holds,
+)
+from recollect.domain.message import Message, Role
+from recollect.errors import InvalidInputError
+
+ROLES: tuple[str, ...] = get_args(Role)
+
+
+class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A question, and which memories and messages may answer it."""
+
+    text: str
+    limit: int = 10
+    memories: bool = True
+    messages: bool = True
+    #: Only what belongs to this conversation.
+    conversation_id: str | None = None
+    memory_type: MemoryType | None = None
+    category: str | None = None
+    origin: Origin | None = None
+    trust: Trust | None = "active"
+    pinned: bool | None = None
+    archived: bool | None = False
+    #: Only what was said or learned from this time on, and before that time.
+    since: datetime | None = None
+    until: datetime | None = None
+    #: The values that held at this time, instead of the current ones.
+    as_of: datetime | None = None
+    role: Role | None = None
+    #: Ids of messages and memories that are known already.
+    without: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "text")
+        check_limit(self.limit)
+        check_optional_id(self.conversation_id, "conversation id")
+        check_optional_text(self.category, "category", at_most=MAX_CATEGORY)
+        for what, known in (
+            ("memory_type", MEMORY_TYPES),
+            ("origin", ORIGINS),
+            ("trust", TRUSTS),
+            ("role", ROLES),
+        ):
+            if getattr(self, what) is not None:
+                check_one_of(getattr(self, what), known, what)
+        for what in ("memories", "messages"):
+            check_flag(getattr(self, what), what)
+        for what in ("pinned", "archived"):
+            if getattr(self, what) is not None:
+                check_flag(getattr(self, what), what)
+        for what in ("since", "until", "as_of"):
+            check_optional_time(getattr(self, what), what)
+        check_type(self.without, frozenset, "without")
+        if not self.memories and not self.messages:
+            raise InvalidInputError("ask for memories, for messages or for both")
+
+    def admits_memory(self, memory: Memory) -> bool:
+        """Tell whether the memory may be given."""
+        return (
+            memory.id not in self.without
+            and memory.deleted_at is None
+            and holds(memory, None if self.as_of is None else as_utc(self.as_of))
+            and self._fits(memory)
+            and self._is_in_time(memory.created_at)
+        )
+
+    def _fits(self, memory: Memory) -> bool:
+        wanted = (
+            (self.conversation_id, memory.conversation_id),
+            (self.memory_type, memory.memory_type),
+            (self.category, memory.category),
+            (self.origin, memory.origin),
+            (self.trust, memory.trust),
+            (self.pinned, memory.is_pinned),
+            (self.archived, memory.is_archived),
+        )
+        return all(asked is None or asked == found for asked, found in wanted)
+
+    def admits_message(self, message: Message) -> bool:
+        """Tell whether the message may be given."""
+        return (
+            message.id not in self.without
+            and self.conversation_id in (None, message.conversation_id)
+            and self.role in (None, message.role)
+            and self._is_in_time(message.created_at)
+            and (self.as_of is None or message.created_at <= as_utc(self.as_of))
+        )
+
+    def _is_in_time(self, at: datetime) -> bool:
+        if self.since is not None and at < as_utc(self.since):
+            return False
+        return self.until is None or at < as_utc(self.until)

@@ -1,0 +1,143 @@
+"""Gather what a model is given for a turn, and pack it under the budget.
+
+Memory that fails in any way leaves chat working: what cannot be had is left out, and said in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from recollect.domain.checks import check_count, check_text
+from recollect.domain.context import Context, ContextParts, MemoryFormat, Recalled, recent
+from recollect.domain.memory import Memory
+from recollect.domain.message import Message
+from recollect.domain.note import Note
+from recollect.domain.packing import build
+from recollect.domain.recalling import RecallRequest
+from recollect.domain.scope import Scope
+from recollect.domain.secrets import redacted
+from recollect.domain.window import Window
+from recollect.errors import RecollectError
+from recollect.ports.notes import NoteStore
+from recollect.service.keeping import Keeper
+
+if TYPE_CHECKING:
+    from recollect.service.recall import Recall
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class ContextOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prompt is made of."""
+
+    system: str = ""
+    format: MemoryFormat = "s4"
+    #: Tokens of the whole prompt.
+    budget: int = 8_000
+    #: Memories recalled for a question.
+    memories: int = 5
+    #: Earlier messages recalled for a question.
+    passages: int = 5
+    #: Memories given when there is no question.
+    recent: int = 10
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt, and what was recalled for it, best first."""
+
+    context: Context
+    recalled: tuple[Recalled, ...] = ()
+
+    @property
+    def used(self) -> tuple[Memory, ...]:
+        """Return the memories that stand in the prompt."""
+        told = set(self.context.memory_ids)
+        return tuple(one.memory for one in self.recalled if one.memory is not None and one.memory.id in told)
+
+
+class Contexts:
+    """Make prompts; `recall` is None where memory is switched off."""
+
+    def __init__(self, notes: NoteStore, keeper: Keeper, recall: Recall | None, options: ContextOptions) -> None:
+        self._notes = notes
+        self._keeper = keeper
+        self._recall = recall
+        self._options = options
+
+    async def preview(
+        self, scope: Scope, conversation_id: str, *, query: str = "", budget: int | None = None
+    ) -> Context:
+        """Return what a model would be given for this question, or for none, in a conversation."""
+        check_text(query, "query")
+        if budget is not None:
+            check_count(budget, "budget")
+        window = await self._keeper.require_window(scope, conversation_id)
+        told = await self.tell(scope, window, self._keeper.shown(window), query, budget=budget)
+        return told.context
+
+    async def tell(
+        self,
+        scope: Scope,
+        window: Window | None,
+        shown: Sequence[Message],
+        text: str,
+        *,
+        budget: int | None = None,
+    ) -> Told:
+        """Return the prompt for what the user says now."""
+        pinned: tuple[Memory, ...] = ()
+        recalled: tuple[Recalled, ...] = ()
+        note: Note | None = None
+        if self._recall is not None:
+            pinned = tuple(map(_without_secrets, await _or_none(self._recall.pinned(scope)) or ()))
+            recalled = await self._recalled(scope, self._recall, pinned, shown, text)
+            note = await _or_none(self._notes.get_note(scope))
+        parts = ContextParts(
+            system=self._options.system,
+            pinned=pinned,
+            note=note,
+            summaries=() if window is None else window.summaries,
+            recalled=recalled,
+            window=tuple(shown),
+            message=text,
+            format=self._options.format,
+        )
+        return Told(context=build(parts, self._options.budget if budget is None else budget), recalled=recalled)
+
+    async def _recalled(
+        self, scope: Scope, recall: Recall, pinned: Sequence[Memory], shown: Sequence[Message], text: str
+    ) -> tuple[Recalled, ...]:
+        """Return what may answer the question; what cannot be had takes nothing else with it."""
+        options = self._options
+        if not text.strip():
+            known = await _or_none(recall.known(scope)) or ()
+            return recent(map(_without_secrets, known), options.recent) if options.recent else ()
+        told = frozenset(memory.id for memory in pinned) | {message.id for message in shown}
+        asked = RecallRequest(text=text, without=told)
+        found: tuple[Recalled, ...] = ()
+        for limit, what in ((options.memories, "memories"), (options.passages, "messages")):
+            if limit:
+                wanted = {"memories": what == "memories", "messages": what == "messages"}
+                request = msgspec.structs.replace(asked, limit=limit, **wanted)
+                found += await _or_none(recall.search(scope, request)) or ()
+        return found
+
+
+def _without_secrets(memory: Memory) -> Memory:
+    """Return the memory without what was not known to be secret when it was stored."""
+    return msgspec.structs.replace(memory, content=redacted(memory.content).text)
+
+
+async def _or_none(asked: Awaitable[T]) -> T | None:
+    try:
+        return await asked
+    except Exception as exc:  # noqa: BLE001  # whatever fails here, the user gets an answer
+        _log.warning(
+            "nothing could be remembered: %s", exc.code if isinstance(exc, RecollectError) else type(exc).__name__
+        )
+        return None

@@ -1,0 +1,28 @@
+"""What use cases need beside the store: the time, ids, and somebody to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import msgspec
+
+from recollect.domain.scope import Scope
+from recollect.ports.clock import Clock
+from recollect.ports.events import Event, Events
+from recollect.ports.meter import Meter
+
+
+class Means(msgspec.Struct, frozen=True, kw_only=True):
+    """The means by which a use case acts."""
+
+    clock: Clock
+    new_id: Callable[[], str]
+    events: Events
+    meter: Meter
+    #: Tell a worker of this process that there is work from this time on.
+    wake: Callable[[datetime], None]
+
+    def tell(self, scope: Scope, kind: str, ids: Iterable[str]) -> None:
+        """Tell the user's sessions that these changed."""
+        self.events.publish(Event(kind=kind, scope=scope, entity_id=one) for one in ids)

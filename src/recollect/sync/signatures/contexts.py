@@ -1,0 +1,24 @@
+"""What `Contexts` looks like to blocking callers; written by `python -m tests.support.blocking_signatures`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from recollect.domain.context import Context
+from recollect.domain.message import Message
+from recollect.domain.scope import Scope
+from recollect.domain.window import Window
+from recollect.service.context import Told
+
+
+class BlockingContexts(Protocol):
+    """Make prompts; `recall` is None where memory is switched off."""
+
+    def preview(self, scope: Scope, conversation_id: str, *, query: str = "", budget: int | None = None) -> Context:
+        """Return what a model would be given for this question, or for none, in a conversation."""
+
+    def tell(
+        self, scope: Scope, window: Window | None, shown: Sequence[Message], text: str, *, budget: int | None = None
+    ) -> Told:
+        """Return the prompt for what the user says now."""

@@ -1,0 +1,22 @@
+"""What `Ledger` looks like to blocking callers; written by `python -m tests.support.blocking_signatures`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from recollect.domain.scope import Scope
+from recollect.domain.usage import UsageQuery, UsageTotals
+from recollect.service.job_attempts import Handler
+
+
+class BlockingLedger(Protocol):
+    """Open bills, and enter what they come to."""
+
+    def billed(self, kind: str, handler: Handler) -> Handler:
+        """Return the handler with a bill around each attempt of its jobs."""
+
+    def totals(self, scope: Scope, query: UsageQuery | None = None) -> UsageTotals:
+        """Add up what the user's models cost."""
+
+    def flush(self) -> int:
+        """Wait for entries under way, try once more what the store did not take, and return how many are left."""

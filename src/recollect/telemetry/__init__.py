@@ -1,0 +1,1 @@
+"""Meters: what is counted, given to those who operate the service."""
