@@ -20,6 +20,8 @@ from benchmarks.memory_systems import FOUND, Floor, FloorHeld, Known, MemorySyst
 from benchmarks.texts import make_questions, make_statements
 
 T = TypeVar("T")
+#: Make what one client of a system does.
+Maker = Callable[[MemorySystem], Operation]
 
 USERS = 1_000
 #: Memories in the store, and what is measured there.
@@ -30,6 +32,8 @@ OTHERS = {"others/10": 10, "others/100": 100, "others/1000": 1_000}
 WORKS = (*(f"{work}/{size}" for size in STORES for work in (FIRST, SEARCH, ADD)), *OTHERS)
 #: Users who search and add again and again; the others but the first wait for their first search.
 ACTIVE = 50
+#: Memories that a user adds before the next one does, while a store is filled.
+TOGETHER = 5
 #: Additions that are looked up afterwards.
 LOOKED_UP = 10
 
@@ -95,8 +99,13 @@ class People:
         return self._statements[user * self._each : (user + 1) * self._each]
 
     def known(self, first: int, last: int) -> list[Known]:
-        """Return what these users said, embedded."""
-        return [Known(user, self.said(user), embedded(self.said(user))) for user in range(first, last)]
+        """Return what these users said, embedded, in the order in which they said it: a little each, in turn."""
+        return [
+            Known(user, texts, embedded(texts))
+            for begin in range(0, self._each, TOGETHER)
+            for user in range(first, last)
+            for texts in [self.said(user)[begin : begin + TOGETHER]]
+        ]
 
     def waiting(self) -> Iterator[int]:
         """Yield users who did not search yet."""
@@ -142,8 +151,8 @@ async def _measure_store(bench: Bench, size: str, people: People, works: Sequenc
         for system in systems:
             await _check_search(system, people)
         for work in works:
-            operation = {FIRST: _first, SEARCH: _again, ADD: _adding}[work.split("/", maxsplit=1)[0]]
-            contenders = _contenders(systems, lambda system, make=operation: make(system, bench, people))
+            make = {FIRST: _first, SEARCH: _again, ADD: _adding}[work.split("/", maxsplit=1)[0]](bench, people)
+            contenders = _contenders(systems, make)
             await compare(bench.report, work, contenders, bench.effort(work))
         if f"{ADD}/{size}" in works:
             for system in systems:
@@ -156,37 +165,47 @@ async def _fill(bench: Bench, systems: Sequence[MemorySystem], size: str, known:
         await system.fill(known)
 
 
-def _contenders(systems: Sequence[MemorySystem], make: Callable[[MemorySystem], Operation]) -> list[Contender]:
+def _contenders(systems: Sequence[MemorySystem], make: Maker) -> list[Contender]:
     return [Contender(system.name, make(system), threaded=system.threaded) for system in systems]
 
 
-def _of_one_user(bench: Bench) -> Callable[[MemorySystem], Operation]:
+def _of_one_user(bench: Bench) -> Maker:
     """Let the first user ask one question after the other."""
     questions = bench.questions
     return lambda system: lambda _client, count: system.search(0, questions[count % len(questions)])
 
 
-def _first(system: MemorySystem, bench: Bench, people: People) -> Operation:
+def _first(bench: Bench, people: People) -> Maker:
     """Let each user search once."""
-    waiting = people.waiting()
-    return lambda _client, count: system.search(next(waiting), bench.questions[count])
+
+    def make(system: MemorySystem) -> Operation:
+        waiting = people.waiting()
+        return lambda _client, count: system.search(next(waiting), bench.questions[count])
+
+    return make
 
 
-def _again(system: MemorySystem, bench: Bench, people: People) -> Operation:
+def _again(bench: Bench, people: People) -> Maker:
     """Let the active users search in turn."""
     questions, active = bench.questions, people.active
-    return lambda _client, count: system.search(active[count % ACTIVE], questions[count % len(questions)])
+    return lambda system: (
+        lambda _client, count: system.search(active[count % ACTIVE], questions[count % len(questions)])
+    )
 
 
-def _adding(system: MemorySystem, _bench: Bench, people: People) -> Operation:
+def _adding(_bench: Bench, people: People) -> Maker:
     """Let the active users add something new in turn."""
-    places = itertools.count()
 
-    def operation(_client: int, _count: int) -> object:
-        place = next(places)
-        return system.add(people.active[place % ACTIVE], people.news[place])
+    def make(system: MemorySystem) -> Operation:
+        places = itertools.count()
 
-    return operation
+        def operation(_client: int, _count: int) -> object:
+            place = next(places)
+            return system.add(people.active[place % ACTIVE], people.news[place])
+
+        return operation
+
+    return make
 
 
 async def _check_search(system: MemorySystem, people: People) -> None:

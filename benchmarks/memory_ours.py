@@ -40,7 +40,7 @@ class Recollect:
         self._recollect = await bootstrap.open(Settings(storage=storage))
 
     async def fill(self, known: Sequence[Known]) -> None:
-        """Save the memories of each user as one plan, several users at a time."""
+        """Save each part as one plan, those of several users at a time."""
         left = iter(known)
 
         async def filler() -> None:

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import warnings
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -190,6 +191,8 @@ class Mem0:
         """Insert points like those that `add` inserts; Qdrant commits each one, here without a flush."""
         for connection in self._connections:
             connection.execute("pragma synchronous = off")
+        # Qdrant says that so many points want a server, each time.
+        warnings.filterwarnings("ignore", message="Local mode is not recommended", module="mem0")
         now = datetime.now(UTC).isoformat()
         for batch in _batches(
             (user_name(o.user), t, v) for o in known for t, v in zip(o.texts, o.vectors, strict=True)

@@ -17,8 +17,9 @@ from recollect.domain.job import Job, JobQuery
 from recollect.domain.memory import Memory, MemoryQuery
 from recollect.ports.store import Store
 from recollect.service.job_attempts import Handler
+from recollect.service.keeping import EXTRACT
 from recollect.testing.samples import append
-from tests.support.extraction_process import EXTRACT, SHARED, command, kind, learner, said
+from tests.support.extraction_process import SHARED, command, kind, learner, said
 from tests.support.summary_process import SCOPE, is_inside, settings
 
 Spawn = Callable[..., subprocess.Popen[str]]

@@ -24,7 +24,7 @@ from recollect.service.memories import Correction, Statement
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import START, FakeClock
 from recollect.testing.samples import ALICE, BOB, ids_of, message
-from tests.support.memory_jobs import do_jobs, said_by
+from tests.support.memory_jobs import said_by
 
 Make = Callable[..., Recollect]
 HOME = {"subject": "user", "attribute": "residence"}
@@ -90,7 +90,7 @@ async def test_every_column_is_kept_and_can_be_listed_by(service: Recollect, clo
         {"pinned": True},
         {"conversation_id": "c1"},
     ):
-        page = await service.memories.list(ALICE, MemoryQuery(**asked))  # type: ignore[arg-type]
+        page = await service.memories.list(ALICE, MemoryQuery(**asked))
         assert ids_of(page.items) == ["run"], asked
     assert (await service.memories.list(ALICE, MemoryQuery(origin="user"))).items == ()
     assert (await service.memories.list(ALICE, MemoryQuery(trust="pending"))).items == ()
@@ -115,6 +115,26 @@ async def test_every_column_is_kept_and_can_be_listed_by(service: Recollect, clo
     with pytest.raises(StaleVersionError):
         await service.memories.change(ALICE, "run", Correction(importance=1.0, expected_version=1))
     assert ids_of((await service.memories.list(ALICE, MemoryQuery(archived=True))).items) == ["run"]
+
+
+@pytest.mark.spec("S4.3")
+@pytest.mark.spec("S1.8")
+async def test_what_is_extracted_names_its_source_if_it_matters_enough(make: Make, clock: FakeClock) -> None:
+    strict = make(memory__extraction_threshold=1.0)
+    await strict.conversations.add_messages(ALICE, "c0", [message("m0", "I work as a nurse in Bergen.")])
+    assert (await strict.learner.learn(ALICE, "c0")).memories == ()
+    service = make()
+    await service.conversations.add_messages(ALICE, "c1", [message("m1", "I work as a nurse in Bergen.")])
+    learned = await service.learner.learn(ALICE, "c1")
+    assert learned.memories
+    for one in learned.memories:
+        assert await service.memories.get(ALICE, one.id) == one
+        assert (one.origin, one.trust, one.conversation_id) == ("user", "active", "c1")
+        assert one.quote is not None
+        assert one.quote in "I work as a nurse in Bergen."
+        assert [(source.conversation_id, source.message_id) for source in one.sources] == [("c1", "m1")]
+    page = await service.memories.list(ALICE, MemoryQuery(origin="user", conversation_id="c1"))
+    assert {one.id for one in page.items} == {one.id for one in learned.memories}
 
 
 async def test_a_use_in_a_chat_is_counted(service: Recollect, clock: FakeClock) -> None:
@@ -152,114 +172,6 @@ async def test_a_secret_is_redacted_before_it_is_stored(service: Recollect) -> N
     assert "key" in changed.content
 
 
-async def test_a_deletion_is_undone_for_half_a_minute_and_then_erased(service: Recollect, clock: FakeClock) -> None:
-    tea = await add(service, "Likes green tea")
-    await service.memories.delete(ALICE, tea.id)
-    assert await recalled(service, "green tea") == []
-    clock.advance(seconds=30)
-    assert await do_jobs(service, "erase_memory", clock()) == 0
-    back = await service.memories.undo(ALICE, tea.id)
-    assert (back.content, back.deleted_at) == (tea.content, None)
-    assert await recalled(service, "green tea") == ["Likes green tea"]
-    clock.advance(seconds=60)
-    assert await do_jobs(service, "erase_memory", clock()) == 1
-    assert await said_by(service, ALICE) == ["Likes green tea"], "the job does nothing after an undo"
-
-    await service.memories.delete(ALICE, tea.id)
-    clock.advance(seconds=31)
-    with pytest.raises(MemoryNotFoundError):
-        await service.memories.undo(ALICE, tea.id)
-    clock.advance(seconds=2)
-    assert await do_jobs(service, "erase_memory", clock()) == 1
-    with pytest.raises(MemoryNotFoundError):
-        await service.memories.history(ALICE, tea.id)
-
-
-async def test_a_second_deletion_can_be_undone_as_long_as_the_first(service: Recollect, clock: FakeClock) -> None:
-    tea = await add(service, "Likes green tea")
-    await service.memories.delete(ALICE, tea.id)
-    clock.advance(seconds=25)
-    await service.memories.undo(ALICE, tea.id)
-    clock.advance(seconds=5)
-    await service.memories.delete(ALICE, tea.id)
-    clock.advance(seconds=5)
-    await do_jobs(service, "erase_memory", clock())
-    clock.advance(seconds=20)
-    assert (await service.memories.undo(ALICE, tea.id)).content == "Likes green tea"
-
-
-async def test_an_early_job_waits_until_the_deletion_is_final(service: Recollect, clock: FakeClock) -> None:
-    tea = await add(service, "Likes green tea")
-    await service.memories.delete(ALICE, tea.id)
-    early = clock() + timedelta(minutes=5)
-    assert await do_jobs(service, "erase_memory", early) == 1, "a worker whose clock runs ahead"
-    assert (await service.memories.undo(ALICE, tea.id)).content == "Likes green tea"
-    await service.memories.delete(ALICE, tea.id)
-    clock.advance(minutes=2)
-    await do_jobs(service, "erase_memory", clock())
-    with pytest.raises(MemoryNotFoundError):
-        await service.memories.history(ALICE, tea.id)
-
-
-async def test_what_is_brought_back_keeps_its_vector(service: Recollect) -> None:
-    boat = await add(service, "Owns a small sailing boat")
-    await add(service, "Works as a nurse")
-    await service.memories.delete(ALICE, boat.id)
-    await service.memories.undo(ALICE, boat.id)
-    progress = await service.embedding.progress(ALICE)
-    assert (progress.done, progress.total) == (2, 2)
-    assert (await recalled(service, "What vessel is there?"))[0] == "Owns a small sailing boat"
-
-
-async def test_an_erased_memory_is_gone_at_once_and_may_be_stated_again(service: Recollect) -> None:
-    tea = await add(service, "Likes green tea")
-    receipt = await service.memories.erase(ALICE, tea.id)
-    assert (receipt.erased.memories, receipt.erased.vectors) == (1, 1)
-    assert await recalled(service, "green tea") == []
-    with pytest.raises(MemoryNotFoundError):
-        await service.memories.undo(ALICE, tea.id)
-    assert (await add(service, "Likes green tea")).id != tea.id
-
-
-@pytest.mark.parametrize(
-    "correction",
-    [
-        Correction(content="Likes black coffee"),
-        Correction(memory_type="preference"),
-        Correction(category="drinks"),
-        Correction(importance=0.9),
-        Correction(confidence=0.1),
-        Correction(is_pinned=True),
-        Correction(is_archived=True),
-    ],
-    ids=["content", "memory_type", "category", "importance", "confidence", "pin", "archive"],
-)
-async def test_every_edit_is_in_the_history_and_undone(
-    service: Recollect, clock: FakeClock, correction: Correction
-) -> None:
-    before = await add(service, "Likes green tea")
-    clock.advance(seconds=5)
-    after = await service.memories.change(ALICE, before.id, correction)
-    assert after != before
-    (version,) = await service.memories.history(ALICE, before.id)
-    assert (version.memory, version.until) == (before, clock())
-    clock.advance(days=3)
-    undone = await service.memories.undo(ALICE, before.id)
-    same = ("content", "memory_type", "category", "importance", "confidence", "is_pinned", "is_archived", "trust")
-    assert {name: getattr(undone, name) for name in same} == {name: getattr(before, name) for name in same}
-    assert [one.memory.version for one in await service.memories.history(ALICE, before.id)] == [2, 1]
-    assert (await service.memories.undo(ALICE, before.id)).version == 4, "an undo is undone, too"
-    assert (await recalled(service, "green tea coffee", archived=None)) == [after.content]
-
-
-async def test_what_was_never_changed_has_nothing_to_undo(service: Recollect) -> None:
-    tea = await add(service, "Likes tea")
-    with pytest.raises(ConflictError):
-        await service.memories.undo(ALICE, tea.id)
-    with pytest.raises(MemoryNotFoundError):
-        await service.memories.undo(ALICE, "nothing")
-
-
 async def test_a_change_may_not_make_two_memories_say_the_same(service: Recollect) -> None:
     await add(service, "Likes tea")
     dog = await add(service, "Has a dog")
@@ -291,44 +203,6 @@ async def test_a_slot_holds_one_value_and_the_past_can_be_asked_for(service: Rec
         assert expected.content in found
         assert {bergen.content, oslo.content}.difference([expected.content]).isdisjoint(found)
     assert await recalled(service, "Where does the user live?", as_of=START - timedelta(days=1)) == []
-
-
-async def test_a_supersession_is_undone_and_the_undo_as_well(service: Recollect, clock: FakeClock) -> None:
-    bergen = await add(service, "Lives in Bergen", **HOME)
-    clock.advance(days=1)
-    oslo = await add(service, "Lives in Oslo", **HOME)
-    clock.advance(days=1)
-    back = await service.memories.undo(ALICE, bergen.id)
-    assert (back.valid_to, back.superseded_by) == (None, None)
-    assert await said_by(service, ALICE) == ["Lives in Bergen"]
-    assert (await service.memories.get(ALICE, oslo.id)).superseded_by == bergen.id
-    clock.advance(days=1)
-    await service.memories.undo(ALICE, bergen.id)
-    assert await said_by(service, ALICE) == ["Lives in Oslo"]
-    clock.advance(days=1)
-    await service.memories.undo(ALICE, oslo.id)
-    assert await said_by(service, ALICE) == ["Lives in Bergen"]
-
-
-async def test_a_deleted_value_that_comes_back_is_the_only_one_of_its_slot(
-    service: Recollect, clock: FakeClock
-) -> None:
-    bergen = await add(service, "Lives in Bergen", **HOME)
-    await service.memories.delete(ALICE, bergen.id)
-    clock.advance(seconds=5)
-    await add(service, "Lives in Oslo", **HOME)
-    clock.advance(seconds=5)
-    await service.memories.undo(ALICE, bergen.id)
-    assert await said_by(service, ALICE) == ["Lives in Bergen"]
-
-
-async def test_a_merge_is_undone(service: Recollect, clock: FakeClock) -> None:
-    await service.conversations.add_messages(ALICE, "c1", [message("m1")])
-    first = await add(service, "The user likes green tea", importance=0.5)
-    clock.advance(seconds=5)
-    merged = await add(service, "The user likes green teas", importance=0.5, conversation_id="c1")
-    assert (merged.id, merged.importance > 0.5) == (first.id, True)
-    assert (await service.memories.undo(ALICE, first.id)).importance == 0.5
 
 
 @pytest.mark.spec("S1.8")

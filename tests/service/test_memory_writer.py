@@ -91,6 +91,31 @@ async def test_the_same_meaning_in_other_words_is_one_memory(service: Recollect,
     assert await said_by(service, ALICE) == [one]
 
 
+@pytest.mark.spec("B11")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Пользователь играет на гитаре", "Пользователь играет на пианино"),
+        ("Пользователь работает врачом", "Пользователь играет на гитаре"),
+        ("يحب المستخدم القهوة", "يعيش المستخدم في القاهرة"),
+        ("사용자는 의사입니다", "사용자는 기타를 칩니다"),
+        ("המשתמש אוהב קפה", "המשתמש גר בחיפה"),
+        ("उपयोगकर्ता डॉक्टर है", "उपयोगकर्ता गिटार बजाता है"),
+        ("ผู้ใช้เป็นหมอ", "ผู้ใช้เล่นกีตาร์"),
+        ("用户是医生", "用户会弹吉他"),
+    ],
+    ids=["ru", "ru-other-verb", "ar", "ko", "he", "hi", "th", "zh"],
+)
+async def test_statements_in_letters_that_the_embedder_does_not_know_are_told_apart(
+    service: Recollect, one: str, other: str
+) -> None:
+    first = await add(service, one)
+    assert (await add(service, f" {one}")).id == first.id
+    await add(service, other)
+    assert await said_by(service, ALICE) == [one, other]
+
+
+@pytest.mark.spec("B4")
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda one: f"{one.language}-{one.name}")
 async def test_updates_in_many_languages_leave_nothing_stale_and_touch_nothing_else(
     service: Recollect, clock: FakeClock, history: History

@@ -58,7 +58,7 @@ async def test_memories_that_answer_come_first_and_no_more_than_asked_for(servic
         found = await ask(service, "Which instrument, the violin?", messages=False, limit=limit)
         assert len(found) == limit
         assert texts(found)[0] == "Plays the violin in an orchestra"
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+        assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     for limit in (0, 100_000):
         with pytest.raises(InvalidLimitError):
             await ask(service, "violin", limit=limit)
@@ -258,7 +258,7 @@ async def counted(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     idle = timedelta(hours=1)
     windows = LocalWindows(mark=inner.mark, clock=clock, max_conversations=100, idle=idle)
     settings = settings_of(f"sqlite:///{tmp_path / 'counted.db'}")
-    async with assemble(SqlStore(driver, windows), settings, clock) as service:  # type: ignore[arg-type]  # as a driver
+    async with assemble(SqlStore(driver, windows), settings, clock) as service:
         yield service, driver
 
 

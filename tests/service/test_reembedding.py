@@ -18,6 +18,7 @@ from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.errors import ProviderUnavailableError
 from recollect.ports.embedder import Embedder, TextKind
+from recollect.ports.meter import NoMeter
 from recollect.ports.store import Store
 from recollect.service.chat import ChatRequest
 from recollect.service.embedding import Embedding
@@ -77,7 +78,7 @@ class Parts:
             clock=clock,
             new_id=lambda: f"{embedder.model}-{next(numbers):06}",
             events=service.events,
-            meter=_NoMeter(),
+            meter=NoMeter(),
             wake=lambda at: None,
         )
         self.embedding = Embedding(service.store, embedder, means)
@@ -96,14 +97,6 @@ class Parts:
         progress = await self.embedding.progress(ALICE)
         assert progress.model == self.embedding.model
         return progress.done, progress.total
-
-
-class _NoMeter:
-    def add(self, name: str, value: float = 1, /, **labels: str) -> None:
-        """Count nothing."""
-
-    def observe(self, name: str, value: float, /, **labels: str) -> None:
-        """Measure nothing."""
 
 
 async def queued(store: Store, kind: str = "embed") -> int:
@@ -287,6 +280,6 @@ async def test_users_whose_memories_are_held_longest_are_let_go(service: Recolle
         await service.memories.add(user, Statement(content=f"Is called {user.user}"))
     for user in (*users, *users):
         assert len((await knowledge.of(user)).memories) == 1
-    assert len(knowledge._users) == 1  # noqa: SLF001  # what is let go shows nowhere else
-    assert set(knowledge._sizes) == set(knowledge._users)  # noqa: SLF001  # as above
-    assert knowledge._bytes == sum(knowledge._sizes.values())  # noqa: SLF001  # as above
+    assert len(knowledge._users) == 1  # what is let go shows nowhere else
+    assert set(knowledge._sizes) == set(knowledge._users)  # as above
+    assert knowledge._bytes == sum(knowledge._sizes.values())  # as above

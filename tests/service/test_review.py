@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from recollect.domain.memory import Memory, MemoryQuery, Origin
@@ -10,10 +13,20 @@ from recollect.errors import ConflictError, InvalidInputError, MemoryNotFoundErr
 from recollect.service.memories import Correction, Review, Statement
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import FakeClock
-from recollect.testing.samples import ALICE, BOB, ids_of, memory
+from recollect.testing.samples import ALICE, BOB, ids_of, memory, message
 from tests.support.memory_jobs import said_by
+from tests.support.memory_services import STORES, service_on
 
 HOME = {"subject": "user", "attribute": "residence"}
+
+
+@pytest.fixture(params=STORES)
+async def everywhere(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> AsyncIterator[Recollect]:
+    """Give a service on each kind of store."""
+    is_postgres = request.param == "postgres"
+    database = request.getfixturevalue("postgres_url") if is_postgres else f"sqlite:///{tmp_path / 'memories.db'}"
+    async with service_on("inmemory" if request.param == "inmemory" else "other", database, clock) as opened:
+        yield opened
 
 
 async def bring(service: Recollect, memory_id: str, content: str, origin: Origin = "tool", **slot: str) -> Memory:
@@ -78,8 +91,8 @@ async def test_many_are_decided_at_once_or_none_of_them(service: Recollect) -> N
     for number, content in enumerate(("Plays chess", "Has a dog", "Works as a nurse")):
         await bring(service, f"w{number}", content)
     active = await service.memories.add(ALICE, Statement(content="Likes tea"))
-    for decision in ("approve", "reject"):
-        chosen: Review = decision  # type: ignore[assignment]  # one of the two
+    decisions: tuple[Review, ...] = ("approve", "reject")
+    for chosen in decisions:
         with pytest.raises(ConflictError):
             await service.memories.review_many(ALICE, ("w0", active.id), chosen)
         with pytest.raises(MemoryNotFoundError):
@@ -100,9 +113,12 @@ async def test_many_are_decided_at_once_or_none_of_them(service: Recollect) -> N
 
 @pytest.mark.spec("B10")
 async def test_an_approval_takes_the_place_of_the_value_of_its_slot_and_its_undo_gives_it_back(
-    service: Recollect, clock: FakeClock
+    everywhere: Recollect, clock: FakeClock
 ) -> None:
-    home = await service.memories.add(ALICE, Statement(content="Lives in Bergen", **HOME))
+    service = everywhere
+    home = await service.memories.add(
+        ALICE, Statement(content="Lives in Bergen", subject="user", attribute="residence")
+    )
     clock.advance(days=1)
     (made,) = (
         await service.store.add_memories(
@@ -146,6 +162,20 @@ async def test_a_rejection_is_undone(service: Recollect, clock: FakeClock) -> No
     clock.advance(seconds=1)
     assert (await service.memories.undo(ALICE, "w")).trust == "pending"
     assert await waiting(service) == ["w"]
+
+
+@pytest.mark.spec("B10")
+@pytest.mark.parametrize(("origin", "trust"), [("user", "active"), ("import", "pending"), ("tool", "pending")])
+async def test_where_a_message_came_from_decides_whether_what_is_learned_waits(
+    service: Recollect, origin: str, trust: str
+) -> None:
+    said = message("m1", "I work as a nurse in Bergen.", metadata={"origin": origin})
+    await service.conversations.add_messages(ALICE, "c1", [said])
+    learned = await service.learner.learn(ALICE, "c1")
+    assert learned.memories
+    assert {(one.origin, one.trust) for one in learned.memories} == {(origin, trust)}
+    assert bool(await waiting(service)) == (trust == "pending")
+    assert bool(await recalled(service, "nurse")) == (trust == "active")
 
 
 async def test_repetition_does_not_make_what_waits_trusted(service: Recollect) -> None:

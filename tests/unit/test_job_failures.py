@@ -135,3 +135,12 @@ def test_an_error_is_kept_by_its_code_or_its_class() -> None:
     assert text_of(ConflictError("moved")) == "conflict: moved"
     assert text_of(ZeroDivisionError("by zero")) == "ZeroDivisionError: by zero"
     assert text_of(TimeoutError()) == "TimeoutError"
+
+
+def test_an_answer_that_was_no_use_is_kept_with_its_error() -> None:
+    assert text_of(ProviderOutputError("no list", raw="Sure!\0\ud83d")) == "provider_output: no list\n\nSure!??"
+    assert text_of(ProviderOutputError(raw="Sure!")) == "provider_output\n\nSure!"
+    assert text_of(ProviderOutputError("no list")) == "provider_output: no list"
+    failure = meaning(ProviderOutputError("x" * 9_000, raw="y" * 90_000))
+    assert failure is not None
+    assert len(failure.error) < 5_100

@@ -8,10 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from recollect.domain.checks import as_utc, check_flag, check_id, check_time
-from recollect.domain.job import Job
+from recollect.domain.checks import check_flag, check_id, check_time
 from recollect.domain.memory import normalised
 from recollect.errors import ConflictError
+
+#: How a receipt says that what was learned stays.
+KEPT = "memories"
 
 TombstoneKind = Literal["conversation", "message", "original", "memory"]
 
@@ -98,24 +100,6 @@ def conversation_tombstone(salt: bytes, conversation_id: str) -> Tombstone:
 def memory_tombstone(salt: bytes, content: str) -> Tombstone:
     """Return what keeps this statement from being learned again."""
     return Tombstone("memory", _digest(salt, "memory", normalised(content)))
-
-
-def silenced(job: Job, at: datetime) -> Job:
-    """Return the job without what it quotes or may come to quote: an attempt under way is taken from its worker."""
-    error = None if job.error is None else "erased"
-    if job.state != "running":
-        return msgspec.structs.replace(job, error=error)
-    again = as_utc(at)
-    return msgspec.structs.replace(
-        job,
-        state="queued",
-        attempts=job.attempts - 1,
-        run_at=again,
-        lease_until=None,
-        worker=None,
-        error=error,
-        updated_at=again,
-    )
 
 
 def _digest(salt: bytes, *parts: str) -> str:

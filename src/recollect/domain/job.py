@@ -30,6 +30,8 @@ JobState = Literal["queued", "running", "done", "dead"]
 
 JOB_STATES: tuple[str, ...] = get_args(JobState)
 MAX_ERROR = 20_000
+#: What is left of an error that may have quoted what was erased.
+ERASED = "erased"
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,12 +207,13 @@ def claimed(job: Job, request: ClaimRequest) -> Job:
         attempts=job.attempts + 1,
         lease_until=later(now, request.lease),
         worker=request.worker,
+        error=None if job.error == ERASED else job.error,
         updated_at=now,
     )
 
 
 def failed(job: Job, failure: JobFailure) -> Job:
-    """Return the job after a failed attempt."""
+    """Return the job after a failed attempt; one that was under way during an erasure may quote what is gone."""
     again = failure.retry_at is not None and (job.attempts < job.max_attempts or not failure.counts)
     return msgspec.structs.replace(
         job,
@@ -219,9 +222,14 @@ def failed(job: Job, failure: JobFailure) -> Job:
         run_at=as_utc(failure.retry_at) if again and failure.retry_at else job.run_at,
         lease_until=None,
         worker=None,
-        error=failure.error,
+        error=ERASED if job.error == ERASED else failure.error,
         updated_at=as_utc(failure.at),
     )
+
+
+def silenced(job: Job) -> Job:
+    """Return the job without what it quotes; an attempt under way will not tell what went wrong, for it may quote."""
+    return msgspec.structs.replace(job, error=ERASED) if job.error is not None or job.state == "running" else job
 
 
 def done(job: Job, at: datetime) -> Job:

@@ -105,7 +105,9 @@ def names(value: str, wording: str) -> bool:
 
 
 def _is_latin(text: str) -> bool:
-    return all(letter < "\u0250" or "\u1e00" <= letter < "\u1f00" for letter in text if letter.isalpha())
+    return text.isascii() or all(
+        letter < "\u0250" or "\u1e00" <= letter < "\u1f00" for letter in text if letter.isalpha()
+    )
 
 
 def _is_worded_alike(one: str, other: str, above: float) -> bool:

@@ -18,9 +18,7 @@ from recollect.domain.note import Note, NoteVersion
 ERASE = "erase"
 
 
-def without_lines(
-    versions: Sequence[NoteVersion], is_erased: Callable[[NoteVersion], bool]
-) -> tuple[NoteVersion, ...]:
+def without_lines(versions: Sequence[NoteVersion], is_erased: Callable[[NoteVersion], bool]) -> tuple[NoteVersion, ...]:
     """Return those versions that lose lines, without them; the versions are given in order, with none left out.
 
     What the first version says belongs to others unless it is erased itself.

@@ -21,9 +21,9 @@ from recollect.domain.context import (
     may_be_told,
     may_instruct,
 )
-from recollect.domain.ledger import JOIN, NO_ROOM, WAITS, Ledger, line
 from recollect.domain.memory import Memory
 from recollect.domain.note import Note
+from recollect.domain.parcel import JOIN, NO_ROOM, WAITS, Parcel, line
 from recollect.domain.rendering import (
     NO_NOTES,
     NOTES_HEADER,
@@ -49,58 +49,58 @@ def build(parts: ContextParts, budget: int) -> Context:
     The same parts and budget give the same prompt, byte for byte.
     """
     check_count(budget, "budget")
-    ledger = Ledger()
-    free = _put_fixed(ledger, parts, budget)
-    allowance = _allowance(ledger, budget, free)
-    ledger.room = allowance
-    told_as_data = _pack_pinned(ledger, parts)
-    _pack_summaries(ledger, parts)
-    _pack_note(ledger, parts)
-    ledger.room += free - allowance
-    window = pack_tail(ledger, parts, told_as_data)
-    return _context(ledger, parts, budget, window)
+    parcel = Parcel()
+    free = _put_fixed(parcel, parts, budget)
+    allowance = _allowance(parcel, budget, free)
+    parcel.room = allowance
+    told_as_data = _pack_pinned(parcel, parts)
+    _pack_summaries(parcel, parts)
+    _pack_note(parcel, parts)
+    parcel.room += free - allowance
+    window = pack_tail(parcel, parts, told_as_data)
+    return _context(parcel, parts, budget, window)
 
 
-def _put_fixed(ledger: Ledger, parts: ContextParts, budget: int) -> int:
+def _put_fixed(parcel: Parcel, parts: ContextParts, budget: int) -> int:
     """Tell what is never left out, and return the room beside it."""
-    ledger.room = budget
+    parcel.room = budget
     if parts.system:
         text = _filled(parts.system, NO_NOTES)
-        ledger.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
+        parcel.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
     if parts.message:
         cost = message_cost(PromptMessage(role="user", text=parts.message))
-        ledger.put("message", ContextItem(id="message", text=parts.message, tokens=cost, why="the new message"))
-    return max(ledger.room, 0)
+        parcel.put("message", ContextItem(id="message", text=parts.message, tokens=cost, why="the new message"))
+    return max(parcel.room, 0)
 
 
-def _allowance(ledger: Ledger, budget: int, free: int) -> int:
+def _allowance(parcel: Parcel, budget: int, free: int) -> int:
     """Return how much of the system text may be remembered: half of what the system prompt leaves.
 
     A new message that needs more than the other half makes it smaller in steps, so that its length shows as seldom as
     possible.
     """
-    allowance = max(budget - sum(item.tokens for item in ledger.items("system")), 0) // 2
+    allowance = max(budget - sum(item.tokens for item in parcel.items("system")), 0) // 2
     while allowance > free:
         allowance //= 2
     return allowance
 
 
-def _pack_pinned(ledger: Ledger, parts: ContextParts) -> tuple[Memory, ...]:
+def _pack_pinned(parcel: Parcel, parts: ContextParts) -> tuple[Memory, ...]:
     """Tell what is pinned, the most important first if there is no room for all; return what is to be told as data."""
     pinned = {memory.id: memory for memory in parts.pinned}
     around = estimate_tokens(memory_block((), parts.format)) + 2 * JOIN
     for memory in sorted(pinned.values(), key=lambda one: (-one.importance, one.created_at, one.id)):
         item = line(memory.id, memory_line(memory, parts.format), "pinned")
         if not may_be_told(memory):
-            ledger.leave("pinned", memory.id, item.tokens, WAITS)
-        elif may_instruct(memory) and not ledger.take("pinned", item, around):
-            ledger.leave("pinned", memory.id, item.tokens)
+            parcel.leave("pinned", memory.id, item.tokens, WAITS)
+        elif may_instruct(memory) and not parcel.take("pinned", item, around):
+            parcel.leave("pinned", memory.id, item.tokens)
     in_time = sorted(pinned.values(), key=lambda one: (one.created_at, one.id))
-    ledger.sort("pinned", {memory.id: at for at, memory in enumerate(in_time)})
+    parcel.sort("pinned", {memory.id: at for at, memory in enumerate(in_time)})
     return tuple(memory for memory in in_time if may_be_told(memory) and not may_instruct(memory))
 
 
-def _pack_summaries(ledger: Ledger, parts: ContextParts) -> None:
+def _pack_summaries(parcel: Parcel, parts: ContextParts) -> None:
     """Tell the summaries, the newest first if there is no room for all; none is told beyond one that is missing."""
     cost = estimate_tokens(as_data("earlier_conversation", "")) + MESSAGE_COST if _as_data(parts) else 0
     around = cost + estimate_tokens(SUMMARY_HEADER) + 2 * JOIN
@@ -108,10 +108,10 @@ def _pack_summaries(ledger: Ledger, parts: ContextParts) -> None:
     for summary in reversed(parts.summaries):
         why = f"stands for messages {summary.first_seq} to {summary.last_seq}"
         item = line(summary.id, unheaded(summary.content), why)
-        is_full = is_full or not ledger.take("summaries", item, around)
+        is_full = is_full or not parcel.take("summaries", item, around)
         if is_full:
-            ledger.leave("summaries", summary.id, item.tokens)
-    ledger.items("summaries").reverse()
+            parcel.leave("summaries", summary.id, item.tokens)
+    parcel.items("summaries").reverse()
 
 
 def _as_data(parts: ContextParts) -> bool:
@@ -119,18 +119,18 @@ def _as_data(parts: ContextParts) -> bool:
     return any(summary.metadata.get(UNTRUSTED) for summary in parts.summaries)
 
 
-def _pack_note(ledger: Ledger, parts: ContextParts) -> None:
+def _pack_note(parcel: Parcel, parts: ContextParts) -> None:
     """Tell the notes, or as many of their first sections as there is room for."""
     note = parts.note
     if note is None or not note.notes.strip():
         return
     around = 0 if NOTES_PLACEHOLDER in parts.system else estimate_tokens(NOTES_HEADER) + 2 * JOIN
     whole = _note_item(parts, note, note.notes, f"the notes of {note.agent}, version {note.version}")
-    if ledger.take("notes", whole, around):
+    if parcel.take("notes", whole, around):
         return
-    cut = _cut_note(parts, note, ledger.room - around)
-    if cut is None or not ledger.take("notes", cut, around):
-        ledger.leave("notes", whole.id, whole.tokens, f"{NO_ROOM}; the agent can read it with its tool")
+    cut = _cut_note(parts, note, parcel.room - around)
+    if cut is None or not parcel.take("notes", cut, around):
+        parcel.leave("notes", whole.id, whole.tokens, f"{NO_ROOM}; the agent can read it with its tool")
 
 
 def _cut_note(parts: ContextParts, note: Note, room: int) -> ContextItem | None:
@@ -153,11 +153,11 @@ def _filled(system: str, notes: str) -> str:
     return system.replace(NOTES_PLACEHOLDER, notes)
 
 
-def _context(ledger: Ledger, parts: ContextParts, budget: int, window: tuple[PromptMessage, ...]) -> Context:
-    blocks = ledger.blocks()
+def _context(parcel: Parcel, parts: ContextParts, budget: int, window: tuple[PromptMessage, ...]) -> Context:
+    blocks = parcel.blocks()
     tokens = sum(block.tokens for block in blocks)
-    summaries = _section(SUMMARY_HEADER, ledger.texts("summaries"))
-    tail = _recalled(ledger, parts)
+    summaries = _section(SUMMARY_HEADER, parcel.texts("summaries"))
+    tail = _recalled(parcel, parts)
     data = [as_data("earlier_conversation", summaries)] if summaries and _as_data(parts) else []
     data += [tail] if tail else []
     said = [parts.message] if parts.message else []
@@ -166,8 +166,8 @@ def _context(ledger: Ledger, parts: ContextParts, budget: int, window: tuple[Pro
         tokens=tokens,
         over=max(tokens - budget, 0),
         blocks=blocks,
-        left_out=tuple(sorted(ledger.left_out, key=lambda one: BLOCK_KINDS.index(one.kind))),
-        prompt=_prompt(ledger, parts, "" if _as_data(parts) else summaries),
+        left_out=tuple(sorted(parcel.left_out, key=lambda one: BLOCK_KINDS.index(one.kind))),
+        prompt=_prompt(parcel, parts, "" if _as_data(parts) else summaries),
         tail=tail,
         messages=(
             *(PromptMessage(role="user", text=text) for text in data),
@@ -177,9 +177,9 @@ def _context(ledger: Ledger, parts: ContextParts, budget: int, window: tuple[Pro
     )
 
 
-def _prompt(ledger: Ledger, parts: ContextParts, summaries: str) -> str:
-    pinned = ledger.texts("pinned")
-    notes = ledger.texts("notes")
+def _prompt(parcel: Parcel, parts: ContextParts, summaries: str) -> str:
+    pinned = parcel.texts("pinned")
+    notes = parcel.texts("notes")
     is_template = NOTES_PLACEHOLDER in parts.system
     return joined(
         (
@@ -191,8 +191,8 @@ def _prompt(ledger: Ledger, parts: ContextParts, summaries: str) -> str:
     )
 
 
-def _recalled(ledger: Ledger, parts: ContextParts) -> str:
-    memories, passages = ledger.texts("memories"), ledger.texts("passages")
+def _recalled(parcel: Parcel, parts: ContextParts) -> str:
+    memories, passages = parcel.texts("memories"), parcel.texts("passages")
     if not memories and not passages:
         return ""
     return as_data(

@@ -45,6 +45,12 @@ _PROGRAM = re.compile(r"[\w.]*[\[({<]|\$\w|%\w|\*+\Z")
 _END_OF_VALUE = re.compile(r"[\"'`.,;!)\]]*(?:\s*\Z|\s*\n|[\"'`.,;!)\]]|\s+(?:and|und|et|y|e|и)\b)")
 
 
+#: A text without any of these holds no secret that is known by what stands before it.
+_HINT = re.compile("|".join({re.escape(hint) for known in (*SHAPES, *PHRASES) for hint in known.hints}))
+#: Two digits, which every number that is a secret has somewhere.
+_DIGITS = re.compile(r"[0-9][0-9]")
+
+
 class Redaction(msgspec.Struct, frozen=True, kw_only=True):
     """A text without its secrets, and the kinds that were found, one for each place."""
 
@@ -58,18 +64,25 @@ def redacted(text: str) -> Redaction:
     >>> redacted("My card is 4111 1111 1111 1111.").text
     'My card is [redacted: card].'
     """
-    found: list[str] = []
     lowered = text.lower()
+    found: list[str] = []
+    if _HINT.search(lowered):
+        text = _without_named(text, lowered, found)
+    if _DIGITS.search(text):
+        text = _without(text, "ssn", _SSN, _any, found)
+        text = _without(text, "card", _CARD, _is_card, found)
+        text = _without(text, "iban", _IBAN, _is_iban, found)
+    return Redaction(text=text, found=tuple(found))
+
+
+def _without_named(text: str, lowered: str, found: list[str]) -> str:
     for shape in SHAPES:
         if any(hint in lowered for hint in shape.hints):
             text = _without(text, shape.kind, shape.pattern, _is_random if shape.random else _any, found)
     for phrase in PHRASES:
         if any(hint in lowered for hint in phrase.hints):
             text = _without(text, phrase.kind, phrase.pattern, _PHRASE_CHECKS[phrase.check], found)
-    text = _without(text, "ssn", _SSN, _any, found)
-    text = _without(text, "card", _CARD, _is_card, found)
-    text = _without(text, "iban", _IBAN, _is_iban, found)
-    return Redaction(text=text, found=tuple(found))
+    return text
 
 
 def _without(text: str, kind: str, pattern: re.Pattern[str], check: Check, found: list[str]) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from recollect.domain.context import ContextItem, ContextParts, PromptMessage, Recalled, may_be_told
-from recollect.domain.ledger import JOIN, NO_ROOM, WAITS, Ledger, line
 from recollect.domain.memory import Memory, normalised
 from recollect.domain.message import Message
+from recollect.domain.parcel import JOIN, NO_ROOM, WAITS, Parcel, line
 from recollect.domain.rendering import as_data, cut_passage, memory_block, memory_line, passage_block, passage_line
 from recollect.domain.tokens import estimate_tokens
 from recollect.domain.tool_pairs import MESSAGE_COST, Told, groups, told
@@ -28,14 +28,14 @@ _TOLD_ALREADY = "it stands in the prompt already"
 _Key = tuple[str, str]
 
 
-def pack_tail(ledger: Ledger, parts: ContextParts, pinned: Sequence[Memory]) -> tuple[PromptMessage, ...]:
+def pack_tail(parcel: Parcel, parts: ContextParts, pinned: Sequence[Memory]) -> tuple[PromptMessage, ...]:
     """Fill the room with what was recalled and the window, and return the messages of the window."""
-    recall = _Recall(ledger, parts)
+    recall = _Recall(parcel, parts)
     for memory in pinned:
         recall.add_memory(Recalled(memory=memory, why="pinned; nobody here said it, so it is told as data"))
-    window = _Window(ledger, parts.window)
-    window.take(ledger.room // 2)
-    recall.limit = ledger.room // PASSAGE_SHARE
+    window = _Window(parcel, parts.window)
+    window.take(parcel.room // 2)
+    recall.limit = parcel.room // PASSAGE_SHARE
     in_window = {_key(message) for message in parts.window}
     recall.known.update(window.texts())
     again = []
@@ -44,7 +44,7 @@ def pack_tail(ledger: Ledger, parts: ContextParts, pinned: Sequence[Memory]) -> 
             again.append(found)
         else:
             recall.add(found)
-    window.take(ledger.room)
+    window.take(parcel.room)
     shown = window.close()
     for found in again:
         recall.add(found, shown)
@@ -55,10 +55,10 @@ def pack_tail(ledger: Ledger, parts: ContextParts, pinned: Sequence[Memory]) -> 
 class _Recall:
     """What was recalled, as far as it is told."""
 
-    def __init__(self, ledger: Ledger, parts: ContextParts) -> None:
-        self._ledger = ledger
+    def __init__(self, parcel: Parcel, parts: ContextParts) -> None:
+        self._parcel = parcel
         self._format = parts.format
-        self._ids = {item.id for item in ledger.items("pinned")}
+        self._ids = {item.id for item in parcel.items("pinned")}
         self._messages: set[_Key] = set()
         #: What is told already, as it is compared.
         self.known = {_compared(parts.message), *_contents(parts.pinned, self._ids)} - {""}
@@ -80,48 +80,48 @@ class _Recall:
             return
         item = line(memory.id, memory_line(memory, self._format), found.why)
         if not may_be_told(memory):
-            self._ledger.leave("memories", item.id, item.tokens, WAITS)
+            self._parcel.leave("memories", item.id, item.tokens, WAITS)
         elif memory.id in self._ids or _compared(memory.content) in self.known:
-            self._ledger.leave("memories", item.id, item.tokens, _TOLD_ALREADY)
-        elif self._ledger.take("memories", item, self._around(memory_block((), self._format))):
+            self._parcel.leave("memories", item.id, item.tokens, _TOLD_ALREADY)
+        elif self._parcel.take("memories", item, self._around(memory_block((), self._format))):
             self._ids.add(memory.id)
             self.known |= {_compared(memory.content)} - {""}
         else:
-            self._ledger.leave("memories", item.id, item.tokens)
+            self._parcel.leave("memories", item.id, item.tokens)
 
     def _add_passage(self, message: Message, found: Recalled, shown: frozenset[_Key]) -> None:
         item = line(message.id, passage_line(message), found.why)
         is_known = _key(message) in shown | self._messages or _compared(message.content) in self.known
         if is_known or not message.content.strip():
-            self._ledger.leave("passages", item.id, item.tokens, _TOLD_ALREADY)
+            self._parcel.leave("passages", item.id, item.tokens, _TOLD_ALREADY)
             return
         if item.tokens > self.limit:
             item = _cut(message, self.limit, found.why) or item
-        if self._ledger.take("passages", item, self._around(passage_block(()))):
+        if self._parcel.take("passages", item, self._around(passage_block(()))):
             self._messages.add(_key(message))
             self.known |= {_compared(message.content)} - {""}
             self._passages.append((message, item))
         else:
-            self._ledger.leave("passages", item.id, item.tokens)
+            self._parcel.leave("passages", item.id, item.tokens)
 
     def _around(self, header: str) -> int:
         """Return what stands around the first of a kind, and around everything if it is the first at all."""
         cost = estimate_tokens(header) + 2 * JOIN
-        if not self._ledger.items("memories") and not self._ledger.items("passages"):
+        if not self._parcel.items("memories") and not self._parcel.items("passages"):
             cost += estimate_tokens(as_data("recalled", "")) + MESSAGE_COST
         return cost
 
     def close(self) -> None:
         """Bring the passages into the order in which they were said."""
         said = sorted(self._passages, key=lambda one: (one[0].created_at, one[0].conversation_id, one[0].seq))
-        self._ledger.items("passages")[:] = [item for _, item in said]
+        self._parcel.items("passages")[:] = [item for _, item in said]
 
 
 class _Window:
     """The newest messages, as far as they are told."""
 
-    def __init__(self, ledger: Ledger, messages: Sequence[Message]) -> None:
-        self._ledger = ledger
+    def __init__(self, parcel: Parcel, messages: Sequence[Message]) -> None:
+        self._parcel = parcel
         self._waiting = groups(messages)
         self._shown: list[list[Told]] = []
         self._is_closed = False
@@ -137,8 +137,8 @@ class _Window:
         while self._waiting and not self._is_closed:
             group = told(self._waiting[-1])
             cost = sum(one.tokens for one in group)
-            if not self._shown and cost > self._ledger.room:
-                group = _cut_group(self._waiting[-1], self._ledger.room)
+            if not self._shown and cost > self._parcel.room:
+                group = _cut_group(self._waiting[-1], self._parcel.room)
                 cost = sum(one.tokens for one in group)
                 self._is_closed, self._is_cut = not group, bool(group)
             elif self._shown and cost > at_most:
@@ -151,7 +151,7 @@ class _Window:
     def _tell(self, group: list[Told]) -> None:
         if group:
             self._shown.append(group)
-            self._ledger.room -= sum(one.tokens for one in group)
+            self._parcel.room -= sum(one.tokens for one in group)
 
     def texts(self) -> set[str]:
         """Return what is told, as it is compared."""
@@ -163,10 +163,10 @@ class _Window:
             text = "\n".join(prompt.text for prompt in one.prompts)
             why = "said lately; cut to fit" if self._is_cut and one in self._shown[0] else "said lately"
             item = ContextItem(id=one.message.id, text=text, tokens=one.tokens, why=why)
-            self._ledger.items("window").append(item)
+            self._parcel.items("window").append(item)
         for group in self._waiting:
             for one in told(group):
-                self._ledger.leave("window", one.message.id, one.tokens, f"{NO_ROOM}, as for all that is older")
+                self._parcel.leave("window", one.message.id, one.tokens, f"{NO_ROOM}, as for all that is older")
         return frozenset(_key(one.message) for group in self._shown for one in group)
 
 

@@ -24,7 +24,8 @@ class ErasureStore(Protocol):
     """Erase with everything derived; every method is one transaction and returns a receipt that counts.
 
     What is erased leaves a salted digest that every writer looks up, so no replay or late job brings it back.
-    Derived are: summaries, memories without another source, their history, search entries, jobs, kept answers.
+    Derived are: summaries, memories without another source, their history, lines that agents noted, search entries,
+    jobs, kept answers. A job under way that may have read it goes on, but what it fails with is not kept.
     """
 
     async def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:

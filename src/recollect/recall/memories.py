@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from math import log2
 from typing import Final
 
@@ -112,9 +113,8 @@ class MemoryIndex:
         found = memory_signals(self._overview, self._postings, asked) | self._standing(question)
         score = fused(self._rows, found, MEMORY_WEIGHTS)
         pool = self._best(score, _POOL * limit, keep)
-        near = None if question.vector is None else self._rows.vectors @ question.vector
         return [
-            MemoryHit(memory=memory, score=worth, why=self._why(memory, row, asked, near))
+            MemoryHit(memory=memory, score=worth, why=self._why(memory, row, asked))
             for row, memory, worth in self._diverse(pool, score, limit)
         ]
 
@@ -145,15 +145,16 @@ class MemoryIndex:
         }
 
     def _best(self, score: NDArray[np.float32], count: int, keep: Keep | None) -> list[tuple[int, Memory]]:
-        order = sorted(self._places.items(), key=lambda one: (-score[one[1]], one[0]))
+        rows = np.flatnonzero(self._rows.alive)
+        order = rows[np.argsort(-score[rows], kind="stable")].tolist()
         best: list[tuple[int, Memory]] = []
-        for _, row in order:
-            memory = self._memory(row)
-            if keep is None or keep(memory):
-                best.append((row, memory))
-                if len(best) == count:
-                    break
-        return best
+        for _, equal in groupby(order, key=score.__getitem__):
+            found = [(row, self._memory(row)) for row in equal]
+            kept = [one for one in found if keep is None or keep(one[1])]
+            best += sorted(kept, key=lambda one: one[1].id)
+            if len(best) >= count:
+                break
+        return best[:count]
 
     def _diverse(
         self, pool: list[tuple[int, Memory]], score: NDArray[np.float32], limit: int
@@ -176,12 +177,14 @@ class MemoryIndex:
             left[at] = -np.inf
         return chosen
 
-    def _why(self, memory: Memory, row: int, asked: Asked, near: NDArray[np.float32] | None) -> tuple[str, ...]:
+    def _why(self, memory: Memory, row: int, asked: Asked) -> tuple[str, ...]:
         words = words_of(memory.content)
         terms = [term for term in asked_words(asked.question.text) if stem(term) in words]
         reasons = ["words: " + ", ".join(terms)] if terms else []
-        if near is not None and near[row] >= NEAR:
-            reasons.append(f"near in meaning ({near[row]:.2f})")
+        vector = asked.question.vector
+        near = 0.0 if vector is None else float(self._rows.vectors[row] @ vector)
+        if near >= NEAR:
+            reasons.append(f"near in meaning ({near:.2f})")
         if memory.is_pinned:
             reasons.append("pinned")
         if memory.importance >= 0.75:

@@ -86,7 +86,7 @@ class Embedding:
             await self.queue(scope)
             return [None] * len(texts)
 
-    async def question(self, text: str) -> NDArray[np.float32] | None:
+    async def question(self, text: str) -> NDArray[float32] | None:
         """Return the vector of a question, or None if the embedder is away or knows nothing of it."""
         try:
             (vector,) = await self._embed([text], "query")

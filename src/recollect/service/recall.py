@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
 import numpy as np
 
 from recollect.domain.context import Recalled, may_be_told
@@ -12,7 +11,6 @@ from recollect.domain.memory import Memory, holds
 from recollect.domain.passage import PassageMatch
 from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
-from recollect.domain.secrets import redacted
 from recollect.domain.terms import asked_terms
 from recollect.domain.vector import Vector
 from recollect.ports.store import Store
@@ -22,6 +20,7 @@ from recollect.service.embedding import Embedding
 from recollect.service.knowledge import Knowledge
 from recollect.service.means import Means
 from recollect.service.passages import Shelf
+from recollect.service.redacting import Redactor
 
 #: More passages than this are searched in a thread, so that nobody else waits.
 QUICK = 4_000
@@ -36,6 +35,7 @@ class Recall:
         self._embedding = embedding
         self._means = means
         self._shelf = Shelf(store, embedding)
+        self._redactor = Redactor()
 
     async def search(self, scope: Scope, request: RecallRequest) -> tuple[Recalled, ...]:
         """Return what answers the question, the best first, each with why; secrets in it are redacted."""
@@ -48,7 +48,7 @@ class Recall:
             found += await self._messages(scope, request, question)
         if request.memories and request.messages:
             found.sort(key=lambda one: -one.score)
-        best = tuple(map(_redacted, found[: request.limit]))
+        best = tuple(map(self._redactor.recalled, found[: request.limit]))
         self._means.meter.add("memory.retrieved.count", sum(one.memory is not None for one in best))
         return best
 
@@ -86,15 +86,3 @@ async def _searched(index: PassageIndex, request: RecallRequest, question: Quest
     if len(index) <= QUICK:
         return index.search(question, request.limit, request.admits_message)
     return await asyncio.to_thread(index.search, question, request.limit, request.admits_message)
-
-
-def _redacted(one: Recalled) -> Recalled:
-    """Return what was found without secrets that were stored before they were known to be secret."""
-    if one.memory is not None:
-        content = redacted(one.memory.content).text
-        quote = None if one.memory.quote is None else redacted(one.memory.quote).text
-        return msgspec.structs.replace(one, memory=msgspec.structs.replace(one.memory, content=content, quote=quote))
-    if one.message is not None:
-        content = redacted(one.message.content).text
-        return msgspec.structs.replace(one, message=msgspec.structs.replace(one.message, content=content))
-    return one

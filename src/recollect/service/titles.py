@@ -53,5 +53,8 @@ class Titles:
         title = title_from(reply.text.strip().strip("\"'“”«»").strip())
         if reply.reason == "refused" or not title:
             return
-        changes = ConversationChanges(at=self._clock(), title=title, title_source="auto")
+        # What was erased meanwhile raised the version, and a title must not be in its words.
+        changes = ConversationChanges(
+            at=self._clock(), title=title, title_source="auto", expected_version=conversation.version
+        )
         await self._store.change_conversation(scope, conversation.id, changes)

@@ -11,6 +11,7 @@ import msgspec
 from recollect.domain.checks import as_utc
 from recollect.domain.conversation import revised
 from recollect.domain.erasure import (
+    KEPT,
     Erased,
     Erasure,
     Receipt,
@@ -19,14 +20,15 @@ from recollect.domain.erasure import (
     message_tombstone,
 )
 from recollect.domain.forgetting import lasting_title, without_sources
+from recollect.domain.job import silenced
 from recollect.domain.memory import Memory, Source
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, CorruptRecordError, MemoryNotFoundError, MessageNotFoundError
-from recollect.storage import audit, jobs, memories, rows, summaries, usage, vectors
+from recollect.storage import audit, jobs, memories, notes, rows, summaries, usage, vectors
 from recollect.storage.conversations import MISSING, lock, save
 from recollect.storage.damage import sound
 from recollect.storage.driver import Row, Transaction
-from recollect.storage.knowledge_rows import job_from, memory_from
+from recollect.storage.knowledge_rows import job_from, memory_from, version_from
 from recollect.storage.rows import StoredConversation, micros, scoped
 from recollect.storage.tombstones import bury
 
@@ -41,11 +43,14 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
     number, seq, _, parent_id, turn_id, *_ = row
     tx.unindex(scope, number, rows.intact_content(scope, conversation_id, row[1:]))
     embedded = vectors.drop(tx, scope, "message", [number])
+    period = _period(tx, scope, stored.number, seq)
     tx.run("delete_message", **here, id=message_id)
     tx.run("delete_quarantine", **scoped(scope), kind="message", id=message_id)
     bury(tx, scope, message_tombstone(tx.salt, conversation_id, message_id), erasure.at)
     _adopt_children(tx, scope, stored, message_id, parent_id)
     gone = _derived(tx, scope, stored, message_id, erasure)
+    if erasure.memories:
+        gone = gone.plus(notes.forget(tx, scope, conversation_id, period, erasure.at))
     turns = 0 if turn_id is None else tx.run("delete_turn", **here, id=turn_id)
     summarised = _uncover(tx, scope, stored, seq, message_id)
     value = msgspec.structs.replace(
@@ -53,12 +58,21 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
         title=lasting_title(stored.value),
         head_id=parent_id if stored.value.head_id == message_id else stored.value.head_id,
         message_count=stored.value.message_count - 1,
+        version=stored.value.version + 1,
     )
     summaries.refresh_text(tx, scope, StoredConversation(stored.number, value, True, value.revision + 1))
-    _quiet_jobs(tx, scope, conversation_id)
+    _quiet_jobs(tx, scope, None if gone.memories else conversation_id)
     answers = _erase_answers(tx, scope)
     counted = Erased(messages=1, summaries=summarised, turns=turns, vectors=embedded, requests=answers)
     return _receipt(tx, scope, erasure, "message", message_id, gone.plus(counted))
+
+
+def _period(tx: Transaction, scope: Scope, conversation: int, seq: int) -> notes.Period:
+    """Return the time around a message in which an agent noted what it says."""
+    row = tx.one("times_around", **scoped(scope), conversation=conversation, seq=seq)
+    since, until = (None, None) if row is None else row
+    first, last = notes.ALWAYS
+    return (first if since is None else since, last if until is None else until)
 
 
 def _adopt_children(
@@ -144,13 +158,17 @@ def _erase_memory(tx: Transaction, scope: Scope, memory_id: str, content: object
     superseded = tx.all("memories_superseded_by", **scoped(scope), id=memory_id)
     for old in sound(partial(memory_from, scope), superseded)[0]:
         memories.store(tx, scope, msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or at))
+    past, _ = sound(partial(version_from, scope), tx.all("memory_versions", **scoped(scope), id=memory_id))
     versions = tx.run("delete_memory_versions", **scoped(scope), id=memory_id)
     numbers = [number for (number,) in tx.all("memory_number", **scoped(scope), id=memory_id)]
     embedded = vectors.drop(tx, scope, "memory", numbers)
     tx.run("delete_memory", **scoped(scope), id=memory_id)
     tx.run("delete_quarantine", **scoped(scope), kind="memory", id=memory_id)
+    said = {version.memory.content for version in past}
     if isinstance(content, str):  # what was damaged may be no text any more
-        bury(tx, scope, memory_tombstone(tx.salt, content), at)
+        said.add(content)
+    for statement in sorted(said):
+        bury(tx, scope, memory_tombstone(tx.salt, statement), at)
     return Erased(memories=1, memory_versions=versions, vectors=embedded)
 
 
@@ -174,13 +192,17 @@ def _uncover(tx: Transaction, scope: Scope, stored: StoredConversation, seq: int
     return len(gone)
 
 
-def _quiet_jobs(tx: Transaction, scope: Scope, conversation_id: str) -> None:
-    """Remove what failed jobs quote of the conversation."""
-    found = tx.all("conversation_jobs", **scoped(scope), conversation_id=conversation_id)
+def _quiet_jobs(tx: Transaction, scope: Scope, conversation_id: str | None) -> None:
+    """Remove what jobs of a conversation, or of all, quote or may come to quote."""
+    if conversation_id is None:
+        found = tx.all("telling_jobs", **scoped(scope))
+    else:
+        found = tx.all("conversation_jobs", **scoped(scope), conversation_id=conversation_id)
     whole, damaged = sound(partial(job_from, scope), found)
     for job in whole:
-        if job.error is not None:
-            jobs.store(tx, scope, msgspec.structs.replace(job, error="erased"))
+        quiet = silenced(job)
+        if quiet is not job:
+            jobs.store(tx, scope, quiet)
     for job_id in damaged:
         tx.run("quiet_damaged_job", **scoped(scope), id=job_id)
 
@@ -230,6 +252,7 @@ def _empty(tx: Transaction, scope: Scope, number: int, conversation_id: str, era
             conversation_id,
             erasure.at,
         )
+        gone = gone.plus(notes.forget(tx, scope, conversation_id, notes.ALWAYS, erasure.at))
     counted = Erased(
         vectors=vectors.drop(tx, scope, "message", [row[0] for row in messages]),
         messages=tx.run("delete_messages", **here),
@@ -239,6 +262,8 @@ def _empty(tx: Transaction, scope: Scope, number: int, conversation_id: str, era
         jobs=tx.run("delete_conversation_jobs", **scoped(scope), conversation_id=conversation_id),
         requests=_erase_answers(tx, scope),
     )
+    if gone.memories:
+        _quiet_jobs(tx, scope, None)
     return gone.plus(counted)
 
 
@@ -270,6 +295,7 @@ def memory(tx: Transaction, scope: Scope, memory_id: str, erasure: Erasure) -> R
         raise MemoryNotFoundError(memories.MISSING)
     erased = _erase_memory(tx, scope, memory_id, row[4], erasure.at)
     vectors.bump(tx, scope)
+    _quiet_jobs(tx, scope, None)
     erased = erased.plus(Erased(requests=_erase_answers(tx, scope)))
     return _receipt(tx, scope, erasure, "memory", memory_id, erased)
 
@@ -300,6 +326,8 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
 
 
 def _receipt(tx: Transaction, scope: Scope, erasure: Erasure, kind: str, entity_id: str, erased: Erased) -> Receipt:
-    detail = {name: count for name in erased.__struct_fields__ if (count := getattr(erased, name))}
+    detail: dict[str, object] = {name: n for name in erased.__struct_fields__ if (n := getattr(erased, name))}
+    if not erasure.memories:
+        detail["kept"] = KEPT
     audit.note(tx, scope, "erase", (kind, entity_id), erasure.at, receipt_id=erasure.receipt_id, **detail)
     return Receipt(receipt_id=erasure.receipt_id, at=as_utc(erasure.at), erased=erased)

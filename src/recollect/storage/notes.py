@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
@@ -10,7 +11,7 @@ import msgspec
 from recollect.domain.checks import as_utc
 from recollect.domain.erasure import Erased, conversation_tombstone
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion, changed_note
-from recollect.domain.note_erasure import without_lines
+from recollect.domain.note_erasure import ERASE, lessened, version_of, without_lines
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, ErasedError, NoteNotFoundError
 from recollect.storage.conversations import add_agent
@@ -25,8 +26,6 @@ from recollect.storage.tombstones import buried
 Period = tuple[int, int]
 #: Before and after every time that can be stored.
 ALWAYS: Period = (-(2**62), 2**62)
-#: How the history names the version that an erasure makes.
-ERASE = "erase"
 
 
 def read(tx: Transaction, scope: Scope) -> Note:
@@ -105,21 +104,54 @@ def forget(tx: Transaction, scope: Scope, conversation_id: str, period: Period, 
 def _forget(
     tx: Transaction, scope: Scope, first: int, is_erased: Callable[[NoteVersion], bool], at: datetime
 ) -> Erased:
-    """Take lines out of one note; a version that was damaged may hold them too, so it goes."""
+    """Take lines out of one note; what was damaged may hold them too, so it goes."""
     here = {**scoped(scope), "agent": scope.agent}
     tx.one("lock_agent", **here)
     versions, damaged = _versions_from(tx, scope, first)
-    for version in damaged:
-        tx.run("delete_note_version", **here, version=version)
-    note = _current(tx, scope, versions[-1])
-    if versions[-1].version < note.version:
-        versions.append(version_of(note, "", at))
+    for number in damaged:
+        tx.run("delete_note_version", **here, version=number)
+    note = _intact(tx, scope)
+    if note is not None and versions[-1].version < note.version:
+        versions.append(version_of(note, ERASE, at))
     left = without_lines(versions, is_erased)
     for version in left:
-        tx.run("rewrite_note_version", **rewritten(scope, version))
-    if not left or left[-1].version != versions[-1].version:
-        return Erased(note_versions=len(left) + len(damaged))
-    after, version = lessened(note, left[-1].notes, at)
+        values = note_version_values(scope, version)
+        tx.run("rewrite_note_version", **{name: values[name] for name in _REWRITTEN})
+    counted = Erased(note_versions=len(left) + len(damaged))
+    newest = {version.version: version for version in (*versions, *left)}[versions[-1].version]
+    if note is not None and note.notes == newest.notes:
+        return counted
+    after, version = lessened(note or _note_of(newest), newest.notes, at)
     tx.run("save_note", **note_values(scope, after))
     tx.run("insert_note_version", **note_version_values(scope, version))
-    return Erased(notes=1, note_versions=len(left) + len(damaged))
+    return counted.plus(Erased(notes=1))
+
+
+_REWRITTEN = ("tenant", "user", "agent", "version", "notes", "checksum")
+
+
+def _versions_from(tx: Transaction, scope: Scope, first: int) -> tuple[list[NoteVersion], list[int]]:
+    """Return the sound versions of a note from the one before a version on, and the numbers of the damaged ones."""
+    here = {**scoped(scope), "agent": scope.agent}
+    before, _ = sound(partial(note_version_from, scope), tx.all("note_versions", **here, before=first, limit=50))
+    versions, damaged = [before[0] if before else version_of(_empty(scope), ERASE, instant(0))], []
+    for row in tx.all("note_versions_from", **here, version=first):
+        try:
+            versions.append(note_version_from(scope, row))
+        except CorruptRecordError:
+            damaged.append(row[1])
+    return versions, damaged
+
+
+def _intact(tx: Transaction, scope: Scope) -> Note | None:
+    row = tx.one("find_note", **scoped(scope), agent=scope.agent)
+    try:
+        return None if row is None else note_from(scope, row)
+    except CorruptRecordError:
+        return None
+
+
+def _note_of(version: NoteVersion) -> Note:
+    """Return the note as a version left it, for one that was damaged since."""
+    at = version.created_at
+    return Note(agent=version.agent, notes=version.notes, version=version.version, created_at=at, updated_at=at)

@@ -11,11 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import chain
+from typing import Any
 
 import msgspec
 
 from recollect.domain.conversation import NewConversation
 from recollect.domain.erasure import (
+    KEPT,
     Erased,
     Erasure,
     Receipt,
@@ -53,11 +55,20 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def receipt_id(self) -> str:
-        """Return the id that the erasure was given."""
+        """Return the id that the erasure was given; an entry that was damaged is named by its own."""
+        return str(self._told.get("receipt_id", self.id))
+
+    @property
+    def has_kept_memories(self) -> bool:
+        """Tell whether what was learned stayed."""
+        return self._told.get("kept") == KEPT
+
+    @property
+    def _told(self) -> dict[str, Any]:
         try:
-            return str(json_object(self.detail).get("receipt_id", self.id))
-        except msgspec.MsgspecError:  # the entry was damaged; its own id names it as well
-            return self.id
+            return json_object(self.detail)
+        except msgspec.MsgspecError:  # the entry was damaged
+            return {}
 
 
 class Erasures(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,7 +210,8 @@ class _Replay:
         return True
 
     def _again(self, entry: Entry) -> Erasure:
-        kept = entry.kind in {"conversation", "clear"} and self._has_kept_memories(entry.entity_id, entry.at)
+        is_place = entry.kind in {"conversation", "clear"}
+        kept = entry.has_kept_memories or (is_place and self._has_kept_memories(entry.entity_id, entry.at))
         return Erasure(receipt_id=entry.receipt_id, at=instant(entry.at), memories=not kept)
 
     def _has_kept_memories(self, conversation_id: str, at: int) -> bool:
@@ -238,8 +250,10 @@ class _Replay:
             if at is None:
                 continue
             known = entries.get((message_id, at))
-            name = known.pop().receipt_id if known else self.receipt_id
+            entry = known.pop() if known else None
+            name = self.receipt_id if entry is None else entry.receipt_id
             kept = (self.owner, conversation_id, message_id) in self.past.outlived
+            kept = kept or (entry is not None and entry.has_kept_memories)
             again = Erasure(receipt_id=name, at=instant(at), memories=not kept)
             self._count(erasure.message(self.tx, self.scope, conversation_id, message_id, again))
 

@@ -71,6 +71,8 @@ from recollect.storage.vectors import Unsound
 from recollect.storage.window_keeper import After, WindowKeeper, unknown_window
 
 T = TypeVar("T")
+#: So many conversations are compared with what is known of them in no time.
+FEW_CONVERSATIONS = 100
 
 
 @checked
@@ -249,7 +251,8 @@ class SqlStore(UsageRecords):
     # Recall
 
     async def read_passages(self, scope: Scope, query: PassageQuery) -> Passages:
-        found = await self._read(scope, lambda tx: passages.read(tx, scope, query), quick=False)
+        few = 0 < len(query.known) <= FEW_CONVERSATIONS
+        found = await self._read(scope, lambda tx: passages.read(tx, scope, query), quick=few)
         return await self._told(scope, *found)
 
     async def match_passages(self, scope: Scope, match: PassageMatch) -> MatchedPassages:

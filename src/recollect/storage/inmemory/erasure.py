@@ -11,6 +11,7 @@ import msgspec
 from recollect.domain.checks import as_utc
 from recollect.domain.conversation import revised
 from recollect.domain.erasure import (
+    KEPT,
     Erased,
     Erasure,
     Receipt,
@@ -19,12 +20,14 @@ from recollect.domain.erasure import (
     message_tombstone,
 )
 from recollect.domain.forgetting import lasting_title, without_sources
+from recollect.domain.job import silenced
 from recollect.domain.memory import Memory, Source
 from recollect.domain.message import Message
+from recollect.domain.note import NoteVersion
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError
 from recollect.ports.erasure import Damaged
-from recollect.storage.inmemory import audit, conversations, jobs, memories, reading, summaries, usage
+from recollect.storage.inmemory import audit, conversations, jobs, memories, notes, reading, summaries, usage
 from recollect.storage.inmemory.shelves import Shelves, UserData
 
 
@@ -51,7 +54,9 @@ def _erase_memory(data: UserData, memory: Memory, at: datetime) -> Erased:
         if old.superseded_by == memory.id:
             ended = msgspec.structs.replace(old, superseded_by=None, valid_to=old.valid_to or as_utc(at))
             data.memories[old.id] = ended
-    data.tombstones.add(memory_tombstone(data.salt, memory.content))
+    past = (version.memory for version in data.memory_versions.values() if version.memory.id == memory.id)
+    for content in {memory.content, *(one.content for one in past)}:
+        data.tombstones.add(memory_tombstone(data.salt, content))
     vector = data.memory_vectors.pop(memory.id, None)
     versions = _forget_versions(data, memory.id)
     return Erased(memories=1, memory_versions=versions, vectors=0 if vector is None else 1)
@@ -84,7 +89,10 @@ def _empty(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
 
     for message in reading.in_order(data, conversation_id):
         data.tombstones.add(message_tombstone(data.salt, conversation_id, message.id))
-    forgotten = _forget(data, is_here, conversation_id, erasure.at) if erasure.memories else Erased()
+    forgotten = Erased()
+    if erasure.memories:
+        forgotten = _forget(data, is_here, conversation_id, erasure.at)
+        forgotten = forgotten.plus(notes.forget(data, is_here, erasure.at))
     embedded = [place for place in data.message_vectors if place[0] == conversation_id]
     for place in embedded:
         del data.message_vectors[place]
@@ -96,6 +104,8 @@ def _empty(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
         batches=_remove(data.batches, is_here),
         jobs=_remove(data.jobs, lambda queued: is_here(queued.job)),
     )
+    if forgotten.memories:
+        _quiet_jobs(data, None)
     return forgotten.plus(counted)
 
 
@@ -113,15 +123,31 @@ def _take_out(data: UserData, message: Message) -> None:
         title=lasting_title(conversation),
         head_id=message.parent_id if conversation.head_id == message.id else conversation.head_id,
         message_count=conversation.message_count - 1,
+        version=conversation.version + 1,
     )
     data.rewritten[conversation.id] = conversation.revision + 1
 
 
-def _quiet_jobs(data: UserData, conversation_id: str) -> None:
-    """Remove what failed jobs quote of the conversation."""
+def _quiet_jobs(data: UserData, conversation_id: str | None) -> None:
+    """Remove what jobs of a conversation, or of all, quote or may come to quote."""
     for queued in list(data.jobs.values()):
-        if queued.job.conversation_id == conversation_id and queued.job.error is not None:
-            jobs.store(data, msgspec.structs.replace(queued.job, error="erased"))
+        job = queued.job
+        if job.conversation_id is not None and conversation_id in (None, job.conversation_id):
+            jobs.store(data, silenced(job))
+
+
+def _noted_around(data: UserData, message: Message) -> Callable[[NoteVersion], bool]:
+    """Tell which versions of notes were written in the time around a message, from the one before it to the next."""
+    others = reading.in_order(data, message.conversation_id)
+    since = [other.created_at for other in others if other.seq < message.seq]
+    until = [other.created_at for other in others if other.seq > message.seq]
+
+    def is_noted(version: NoteVersion) -> bool:
+        is_before = bool(since) and version.created_at < since[-1]
+        is_after = bool(until) and version.created_at > until[0]
+        return version.conversation_id == message.conversation_id and not is_before and not is_after
+
+    return is_noted
 
 
 def _erase_conversation(data: UserData, conversation_id: str, erasure: Erasure) -> Erased:
@@ -134,7 +160,9 @@ def _erase_conversation(data: UserData, conversation_id: str, erasure: Erasure) 
 
 
 def _receipt(data: UserData, scope: Scope, erasure: Erasure, entity: tuple[str, str], erased: Erased) -> Receipt:
-    counts = {name: count for name, count in msgspec.structs.asdict(erased).items() if count}
+    counts: dict[str, Any] = {name: count for name, count in msgspec.structs.asdict(erased).items() if count}
+    if not erasure.memories:
+        counts["kept"] = KEPT
     audit.note(data, scope, "erase", entity, erasure.at, receipt_id=erasure.receipt_id, **counts)
     return Receipt(receipt_id=erasure.receipt_id, at=as_utc(erasure.at), erased=erased)
 
@@ -167,14 +195,17 @@ class Erasing(Shelves):
     async def erase_message(self, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:
         with self._writing(scope) as data:
             message = reading.find(data, conversation_id, message_id)
+            forgotten = Erased()
+            if erasure.memories:
+                forgotten = notes.forget(data, _noted_around(data, message), erasure.at)
+                source = Source(conversation_id, message_id)
+                forgotten = forgotten.plus(_forget(data, source.__eq__, None, erasure.at))
             _take_out(data, message)
-            source = Source(conversation_id, message_id)
-            forgotten = _forget(data, source.__eq__, None, erasure.at) if erasure.memories else Erased()
             covering = summaries.of_message(data, conversation_id, message_id)
             for summary in covering:
                 summaries.remove(data, summary)
             summaries.refresh_text(data, conversation_id)
-            _quiet_jobs(data, conversation_id)
+            _quiet_jobs(data, None if forgotten.memories else conversation_id)
             turn = data.turns.pop((conversation_id, message.turn_id or ""), None)
             vector = data.message_vectors.pop((conversation_id, message_id), None)
             counted = Erased(
@@ -196,6 +227,7 @@ class Erasing(Shelves):
         with self._writing(scope) as data:
             erased = _erase_memory(data, memories.find(data, memory_id), erasure.at)
             data.memory_revision += 1
+            _quiet_jobs(data, None)
             erased = erased.plus(Erased(requests=_erase_answers(data)))
             return _receipt(data, scope, erasure, ("memory", memory_id), erased)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from recollect.domain.checks import as_utc
+from recollect.domain.erasure import Erased, conversation_tombstone
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion, changed_note
+from recollect.domain.note_erasure import lessened, without_lines
 from recollect.domain.scope import Scope
-from recollect.errors import NoteNotFoundError
+from recollect.errors import ErasedError, NoteNotFoundError
 from recollect.storage.inmemory.shelves import Shelves, UserData
 
 
@@ -34,6 +37,25 @@ def write(data: UserData, agent: str, change: NoteChange) -> Note:
     return after
 
 
+def forget(data: UserData, is_erased: Callable[[NoteVersion], bool], at: datetime) -> Erased:
+    """Take out of all notes what was first written in these versions."""
+    erased = Erased()
+    for agent in {version.agent for version in data.note_versions.values() if is_erased(version)}:
+        versions = [version for version in data.note_versions.values() if version.agent == agent]
+        versions.sort(key=lambda version: version.version)
+        first = next(place for place, version in enumerate(versions) if is_erased(version))
+        left = without_lines(versions[max(first - 1, 0) :], is_erased)
+        data.note_versions.update({(agent, version.version): version for version in left})
+        text = data.note_versions[agent, versions[-1].version].notes
+        changed = text != data.notes[agent].notes
+        if changed:
+            note, version = lessened(data.notes[agent], text, at)
+            data.notes[agent] = note
+            data.note_versions[agent, version.version] = version
+        erased = erased.plus(Erased(notes=int(changed), note_versions=len(left)))
+    return erased
+
+
 class Notes(Shelves):
     """Keep notes."""
 
@@ -42,6 +64,9 @@ class Notes(Shelves):
 
     async def change_note(self, scope: Scope, change: NoteChange) -> Note:
         with self._writing(scope) as data:
+            place = change.conversation_id
+            if place is not None and conversation_tombstone(data.salt, place) in data.tombstones:
+                raise ErasedError("the conversation in which this was to be noted was erased")
             return write(data, scope.agent, change)
 
     async def undo_note(self, scope: Scope, at: datetime) -> Note:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from numpy import float32
 from numpy.typing import NDArray
 
 from recollect.domain.job import Job, NewJob
@@ -36,7 +37,7 @@ class BlockingEmbedding(Protocol):
     def vectors(self, scope: Scope, texts: Sequence[str]) -> list[Vector | None]:
         """Return a vector for each statement, or None for each if the embedder is away; a job then makes them later."""
 
-    def question(self, text: str) -> NDArray[np.float32] | None:
+    def question(self, text: str) -> NDArray[float32] | None:
         """Return the vector of a question, or None if the embedder is away or knows nothing of it."""
 
     def of_messages(self, messages: Sequence[Message | NewMessage]) -> tuple[MessageVector, ...]:

@@ -26,6 +26,7 @@ from recollect.testing.store.extraction import ExtractionConformance
 from recollect.testing.store.finding import FindingConformance
 from recollect.testing.store.hostile_text import HostileTextConformance
 from recollect.testing.store.jobs import ClaimConformance, QueueConformance
+from recollect.testing.store.late_erasure import EraseLateConformance, EraseNoteConformance
 from recollect.testing.store.memories import MemoryChangeConformance, MemoryConformance, MemoryListConformance
 from recollect.testing.store.messages import MessageConformance, PagingConformance, SearchConformance
 from recollect.testing.store.notes import NoteConformance
@@ -59,8 +60,10 @@ __all__ = [
     "ConversationConformance",
     "DurabilityConformance",
     "EraseConversationConformance",
+    "EraseLateConformance",
     "EraseMemoryConformance",
     "EraseMessageConformance",
+    "EraseNoteConformance",
     "EraseVectorConformance",
     "ExtractionConformance",
     "FindingConformance",
@@ -121,6 +124,8 @@ class StoreConformance(
     EraseConversationConformance,
     EraseMemoryConformance,
     EraseVectorConformance,
+    EraseNoteConformance,
+    EraseLateConformance,
     ScopeConformance,
     BadInputConformance,
     HostileTextConformance,

@@ -32,7 +32,7 @@ async def dump(store: Store, scope: Scope) -> dict[str, Any]:
         "conversations": [await _conversation(store, scope, one.id) for one in conversations.items],
         "memories": memories,
         "passages": await store.read_passages(scope, PassageQuery(model="model")),
-        "indexed memories": await store.read_memories(scope, "model"),
+        "indexed memories": await _indexed(store, scope),
         "unembedded": await store.list_unembedded(scope, "model", ALL),
         "history": {memory_id: await _history(store, scope, memory_id) for memory_id in sorted(known)},
         "note": await store.get_note(scope),
@@ -60,6 +60,12 @@ async def _memories(store: Store, scope: Scope) -> list[tuple[Memory, ...]]:
     times = (None, START, START + timedelta(days=400))
     queries = [MemoryQuery(limit=ALL, trust=None, archived=None, as_of=as_of) for as_of in times]
     return [(await store.list_memories(scope, query)).items for query in queries]
+
+
+async def _indexed(store: Store, scope: Scope) -> object:
+    """Return the memories as recall reads them; their revision outlives them."""
+    indexed = await store.read_memories(scope, "model")
+    return None if indexed is None else indexed.items
 
 
 async def _history(store: Store, scope: Scope, memory_id: str) -> object:

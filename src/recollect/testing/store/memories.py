@@ -55,7 +55,7 @@ class MemoryConformance:
         saved = await store.add_memories(ALICE, (new,))
         stored = await store.get_memory(ALICE, "k1")
         assert saved.created == (stored,)
-        for name in set(new.__struct_fields__) - {"at", "vector"}:
+        for name in set(new.__struct_fields__) - {"at", "vector", "denies"}:
             assert getattr(stored, name) == getattr(new, name), name
         assert (stored.created_at, stored.updated_at, stored.last_accessed_at) == (START, START, START)
         assert (stored.version, stored.access_count, stored.is_archived, stored.superseded_by) == (1, 0, False, None)

@@ -11,7 +11,7 @@ NO_ROOM = "there is no room for it in the budget"
 WAITS = "it waits for review, or is set aside"
 
 
-class Ledger:
+class Parcel:
     """What is told so far, under a budget."""
 
     def __init__(self) -> None:
