@@ -60,7 +60,7 @@ class Bench:
         #: The store in which others are added: the largest of this run.
         self.growing = "10k" if options.quick else "100k"
         self.search = Effort(repetitions=3, seconds=0.3 if options.quick else 1)
-        self.first = Effort(repetitions=3, seconds=0, at_least=10 if options.quick else 25)
+        self.first = Effort(repetitions=3, seconds=0, at_least=10 if options.quick else 15)
         self.add = Effort(repetitions=3, seconds=0, at_least=25 if options.quick else 100)
         self.systems = list(SYSTEMS)
         self.questions = make_questions(1_000)

@@ -16,6 +16,7 @@ from recollect.ports.clock import Clock
 from recollect.ports.embedder import Embedder
 from recollect.ports.events import Events
 from recollect.ports.jobs import JobStore
+from recollect.ports.meter import Meter, NoMeter
 from recollect.ports.responder import Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
@@ -76,7 +77,6 @@ class _Ground(NamedTuple):
     settings: Settings
     means: Means
     model: ChatModel | None
-    ledger: Ledger
 
 
 def assemble(store: Store, settings: Settings, clock: Clock = system_clock, events: Events | None = None) -> Recollect:
@@ -85,21 +85,22 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
     from recollect.telemetry.prometheus import PrometheusMeter
 
     meter = PrometheusMeter()
+    ledger = Ledger(store, clock=clock, new_id=new_id, meter=meter)
     means = Means(
         clock=clock,
         new_id=new_id,
         events=events or LocalEvents(),
         meter=meter,
+        ledger=ledger,
         wake=lambda at: worker.wake(at),  # noqa: PLW0108  # the worker is made of handlers that need these means
     )
     chosen = open_model(settings, clock)
     model = None if chosen is None else MeteredModel(chosen, meter)
-    ledger = Ledger(store, clock=clock, new_id=new_id, meter=meter)
-    ground = _Ground(store, settings, means, model, ledger)
+    ground = _Ground(store, settings, means, model)
     compactor = _compactor(ground)
     lifecycle = _lifecycle(store, settings, clock)
     memory = _memory(ground)
-    worker = new_worker(store, _handlers(ground, compactor, lifecycle, memory), settings, clock)
+    worker = new_worker(store, _handlers(ground, compactor, lifecycle, memory), settings, clock, meter)
     keeper = _keeper(ground, compactor, memory)
     contexts = _contexts(ground, keeper, memory)
     use = UseCases(
@@ -137,7 +138,7 @@ def _handlers(ground: _Ground, compactor: Compactor, lifecycle: Lifecycle, memor
     }
     if ground.model is not None:
         handlers[TITLE] = Titles(ground.store, ground.model, clock=ground.means.clock).title_job
-    return {kind: ground.ledger.billed(kind, handler) for kind, handler in handlers.items()}
+    return {kind: ground.means.ledger.billed(kind, handler) for kind, handler in handlers.items()}
 
 
 def _keeper(ground: _Ground, compactor: Compactor, memory: _Memory) -> Keeper:
@@ -322,7 +323,11 @@ async def open_worker(settings: Settings) -> AsyncIterator[Worker]:
 
 
 def new_worker(
-    store: JobStore, handlers: Mapping[str, Handler], settings: Settings, clock: Clock = system_clock
+    store: JobStore,
+    handlers: Mapping[str, Handler],
+    settings: Settings,
+    clock: Clock = system_clock,
+    meter: Meter | None = None,
 ) -> Worker:
     """Return a worker with a name of its own that does these kinds of jobs."""
     jobs = settings.jobs
@@ -332,6 +337,7 @@ def new_worker(
         poll=timedelta(seconds=jobs.poll_seconds),
         drain=timedelta(seconds=jobs.drain_seconds),
         keep_done=timedelta(days=jobs.keep_done_days),
+        meter=meter or NoMeter(),
         limits=AttemptLimits(
             lease=timedelta(seconds=jobs.lease_seconds), timeout=timedelta(seconds=jobs.timeout_seconds)
         ),

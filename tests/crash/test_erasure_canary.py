@@ -2,126 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import pytest
 
-from recollect.bootstrap import assemble, open_store
-from recollect.domain.erasure import Erased, Receipt
+from recollect.domain.erasure import Erased
 from recollect.domain.memory import MemoryQuery
 from recollect.domain.recalling import RecallRequest
-from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, ErasedError
 from recollect.service.memories import Correction, Statement
-from recollect.service.recollect import Recollect
-from recollect.settings import Settings
 from recollect.storage.maintenance import RestoreOptions
 from recollect.storage.verify import unseen
 from recollect.testing.models import ScriptedReply
 from recollect.testing.samples import ALICE, BOB, erasure, message
-from tests.support.canary import HARMLESS, Canary, Database, PostgresRows, Spread, SqliteFiles, redis_bytes
+from tests.support.canary import HARMLESS, Database, PostgresRows
+from tests.support.erasure_scene import Scene, told
 from tests.support.learning import found, item
 from tests.support.memory_jobs import do_jobs
-from tests.support.model_service import play
 
 pytestmark = pytest.mark.spec("R26")
-
-#: Where the rows of each count of a receipt are.
-TABLES = {
-    name: name
-    for name in ("conversations", "messages", "summaries", "turns", "memories", "memory_versions", "vectors", "jobs")
-} | {"batches": "archive_batches"}
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
-    if request.param == "postgres":
-        return PostgresRows(request.getfixturevalue("postgres_url"))
-    (tmp_path / "data").mkdir()
-    return SqliteFiles(tmp_path / "data" / "r.db")
-
-
-class Scene:
-    """A service that is told the canary, another server on the same data, and all that may hold a trace."""
-
-    def __init__(self, spread: Spread, other: Recollect, database: Database, redis_url: str, log: Any) -> None:
-        self.spread = spread
-        self.canary = spread.canary
-        self.service = spread.service
-        self.other = other
-        self.database = database
-        self._redis_url = redis_url
-        self._log = log
-
-    def traces(self) -> list[str]:
-        """Return where the canary is found."""
-        log = {"log": self._log.text.encode()}
-        return self.canary.places({**self.database.raw(), **redis_bytes(self._redis_url), **log})
-
-    def is_told(self, *texts: str) -> bool:
-        return bool(self.canary.places({str(n): text.encode() for n, text in enumerate(texts)}))
-
-    async def recalled(self, service: Recollect, question: str, scope: Scope = ALICE) -> list[str]:
-        """Return what a server gives for a question, and what it would tell a model in conversation c2."""
-        hits = await service.recall.search(scope, RecallRequest(text=question, limit=50, trust=None))
-        said = [(hit.memory or hit.message).content for hit in hits]  # type: ignore[union-attr]
-        context = await service.contexts.preview(scope, "c2", query=question)
-        return said + [one.text for block in context.blocks if block.kind != "window" for one in block.items]
-
-    async def remembers(self) -> bool:
-        """Tell whether one of the servers still gives the canary; what is harmless, both must give to both users."""
-        texts: list[str] = []
-        for service in (self.service, self.other):
-            for question in (self.canary.text, self.canary.name, "What is my name, and where do I live?"):
-                texts += await self.recalled(service, question)
-            for scope in (ALICE, BOB):
-                kept = await self.recalled(service, "Which instrument does my sister play?", scope)
-                assert HARMLESS in kept
-                assert any("part 7" in text for text in kept)
-                assert HARMLESS in (await service.notes.read(scope)).notes
-                assert len((await service.conversations.get_messages(scope, "c2")).messages) >= 8
-        return self.is_told(*texts)
-
-    def assert_counts(self, receipt: Receipt, before: dict[str, int]) -> Erased:
-        """Check the receipt against the rows that are gone."""
-        after = self.database.count()
-        gone = {name: before[table] - after[table] for name, table in TABLES.items()}
-        assert {name: getattr(receipt.erased, name) for name in gone} == gone
-        return receipt.erased
-
-
-@asynccontextmanager
-async def told(database: Database, redis_url: str, seed: int, caplog: pytest.LogCaptureFixture) -> AsyncIterator[Scene]:
-    """Open two servers; only what is harmless was said yet."""
-    print(f"seed {seed}")
-    caplog.set_level(logging.DEBUG)
-    more = {"storage.database": database.url, "redis_url": redis_url, "memory.extractor": "model"}
-    async with play(Path("unused"), more) as played:
-        settings = Settings.load(
-            {"storage.database": database.url, "redis_url": redis_url, "memory.extractor": "rules"}, environ={}
-        )
-        other = assemble(await open_store(settings), settings, played.clock)
-        try:
-            yield Scene(Spread(played, Canary(Random(seed))), other, database, redis_url, caplog)
-        finally:
-            await other.close()
-
-
-@pytest.fixture
-async def scene(
-    database: Database, redis_url: str, seed: int, caplog: pytest.LogCaptureFixture
-) -> AsyncIterator[Scene]:
-    async with told(database, redis_url, seed, caplog) as scene:
-        yield scene
 
 
 async def assert_spread(scene: Scene, *tables: str) -> None:
     """Make sure that the search finds what is there, before it is to find nothing."""
+    await scene.other.store.get_window(ALICE, "c1")
     traces = scene.traces()
     assert "redis" in traces
     if isinstance(scene.database, PostgresRows):
@@ -245,12 +149,10 @@ async def test_an_erased_statement_is_learned_from_nobody_and_told_again_only_by
     await service.memories.delete(ALICE, other.id)
     await service.memories.undo(ALICE, other.id)
     before = scene.database.count()
-    deleted_vectors = 0
     for memory_id, versions in ((first.id, 2), (second.id, 0)):
         receipt = await service.memories.erase(ALICE, memory_id)
         assert receipt.erased == Erased(memories=1, memory_versions=versions, vectors=1)
-        deleted_vectors += 1
-    await service.memories.delete(scene.spread.played and ALICE, other.id)
+    await service.memories.delete(ALICE, other.id)
     spread.played.clock.advance(seconds=33)
     assert await do_jobs(service, "erase_memory", spread.played.clock()) == 1
     after = scene.database.count()
@@ -309,7 +211,7 @@ async def say_it_again_after_the_user(scene: Scene) -> None:
 async def test_an_older_backup_brings_nothing_back(
     what: str, database: Database, redis_url: str, tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    backup = tmp_path / "older.backup"
+    backup, said = tmp_path / "older.backup", ""
     async with told(database, redis_url, seed, caplog) as scene:
         if what == "message":
             said = await one_message(scene)
@@ -336,4 +238,19 @@ async def test_an_older_backup_brings_nothing_back(
         else:
             with pytest.raises(ErasedError):
                 await scene.service.conversations.archive(ALICE, "c1", again, batch_id="batch")
+        assert scene.traces() == []
+
+
+async def test_what_a_person_kept_of_an_erased_conversation_outlives_a_restore(
+    database: Database, redis_url: str, tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    backup = tmp_path / "older.backup"
+    async with told(database, redis_url, seed, caplog) as scene:
+        await scene.service.conversations.add_messages(ALICE, "c1", [message("m1", scene.canary.text)])
+        await scene.spread.note("c1", "prefers tea")
+        database.maintenance.back_up(backup, force=False, progress=unseen)
+        await scene.service.conversations.delete(ALICE, "c1", memories=False)
+    database.maintenance.restore(backup, RestoreOptions(), unseen)
+    async with told(database, redis_url, seed, caplog) as scene:
+        assert (await scene.service.notes.read(ALICE)).notes == "prefers tea"
         assert scene.traces() == []

@@ -20,6 +20,7 @@ from recollect.ports.responder import Question, Reply
 from recollect.service.chat import Chat, ChatOptions, ChatRequest
 from recollect.service.context import ContextOptions, Contexts
 from recollect.service.keeping import no_wake
+from recollect.service.ledger import Ledger
 from recollect.service.means import Means
 from recollect.service.recollect import Recollect
 from recollect.storage.local_events import LocalEvents
@@ -47,7 +48,15 @@ def chat_of(
     service: Recollect, responder: Scripted, clock: FakeClock, *, remembers: bool = True, **options: Any
 ) -> Chat:
     keeper = service.conversations._keeper
-    means = Means(clock=clock, new_id=ids("made").__next__, events=LocalEvents(), meter=NoMeter(), wake=no_wake)
+    made = ids("made").__next__
+    means = Means(
+        clock=clock,
+        new_id=made,
+        events=LocalEvents(),
+        meter=NoMeter(),
+        ledger=Ledger(service.store, clock=clock, new_id=made),
+        wake=no_wake,
+    )
     contexts = service.contexts if remembers else Contexts(service.store, keeper, None, ContextOptions())
     return Chat(service.store, keeper, contexts, responder, means, ChatOptions(**options))
 

@@ -79,6 +79,7 @@ class Parts:
             new_id=lambda: f"{embedder.model}-{next(numbers):06}",
             events=service.events,
             meter=NoMeter(),
+            ledger=service.ledger,
             wake=lambda at: None,
         )
         self.embedding = Embedding(service.store, embedder, means)

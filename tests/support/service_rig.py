@@ -38,6 +38,7 @@ from recollect.service.context import ContextOptions, Contexts
 from recollect.service.conversations import Conversations
 from recollect.service.job_attempts import AttemptLimits, Attempts, Handler
 from recollect.service.keeping import TIDY, Keeper, KeeperOptions, no_wake
+from recollect.service.ledger import Ledger
 from recollect.service.lifecycle import Lifecycle, LifecycleOptions
 from recollect.service.means import Means
 from recollect.service.patience import Pace, Patience
@@ -140,7 +141,14 @@ class Rig:
         self._workers = numbers()
 
     def _means(self) -> Means:
-        return Means(clock=self.clock, new_id=new_id, events=LocalEvents(), meter=NoMeter(), wake=no_wake)
+        return Means(
+            clock=self.clock,
+            new_id=new_id,
+            events=LocalEvents(),
+            meter=NoMeter(),
+            ledger=Ledger(self.store, clock=self.clock, new_id=new_id),
+            wake=no_wake,
+        )
 
     def _keeper(self, change_strategy: Callable[[Strategy], Strategy]) -> Keeper:
         parts = StrategyParts(

@@ -50,7 +50,9 @@ REJECTIONS: tuple[str, ...] = get_args(Rejection)
 #: Whose word counts more, the most trusted first.
 BY_TRUST: tuple[Origin, ...] = ("manual", "user", "assistant", "document", "import", "tool")
 #: Origins whose word waits for a person.
-WAITING: tuple[Origin, ...] = ("document", "import", "tool")
+WAITING: tuple[Origin, ...] = ("import", "tool")
+#: Origins of what no person said here; it is told as data, and never overrules a person.
+BROUGHT: tuple[Origin, ...] = ("document", *WAITING)
 #: The roles whose messages can ground a memory; a summary only repeats, and a system prompt is nobody's word.
 SOURCE_ORIGINS: dict[str, Origin] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 
@@ -103,7 +105,7 @@ def brought_by(message: Message) -> Origin:
     """
     spoken = SOURCE_ORIGINS.get(message.role, "tool")
     stated = message.metadata.get("origin")
-    return least_trusted((spoken, stated)) if stated in WAITING else spoken
+    return least_trusted((spoken, stated)) if stated in BROUGHT else spoken
 
 
 def origin_of(messages: Iterable[Message], given: Origin | None = None) -> Origin:

@@ -204,12 +204,12 @@ def _slot(memory: NewMemory | Memory) -> Slot | None:
 
 
 def _weight(memory: NewMemory | Memory, *, reviewed: bool = False) -> int:
-    """Return how much the statement may change: what an assistant says never overrules what people said."""
+    """Return how much the statement may change: what an assistant or a document says never overrules people."""
     if reviewed:
         return _OWN_WORDS
     if memory.trust != "active":
         return _UNTRUSTED
-    return _ECHO if memory.origin == "assistant" else _OWN_WORDS
+    return _ECHO if memory.origin in ("assistant", "document") else _OWN_WORDS
 
 
 def _is_twin(given: Candidate, one: Known) -> bool:

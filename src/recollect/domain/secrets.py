@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 
 import msgspec
 
@@ -46,7 +47,13 @@ _END_OF_VALUE = re.compile(r"[\"'`.,;!)\]]*(?:\s*\Z|\s*\n|[\"'`.,;!)\]]|\s+(?:an
 
 
 #: A text without any of these holds no secret that is known by what stands before it.
-_HINT = re.compile("|".join({re.escape(hint) for known in (*SHAPES, *PHRASES) for hint in known.hints}))
+_HINT = re.compile(
+    "|".join(
+        re.escape(hint)
+        for hints in ([shape.hints for shape in SHAPES], [phrase.hints for phrase in PHRASES])
+        for hint in dict.fromkeys(chain.from_iterable(hints))
+    )
+)
 #: Two digits, which every number that is a secret has somewhere.
 _DIGITS = re.compile(r"[0-9][0-9]")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from recollect.domain.scope import Scope
 from recollect.domain.turn import MODES, Append, Mode, TurnRecord, Usage
 from recollect.domain.window import Window
 from recollect.errors import CorruptRecordError, ProviderError, ProviderOutputError
+from recollect.ports.bill import Bill
 from recollect.ports.responder import Question, Reply, Responder
 from recollect.ports.store import Store
 from recollect.service.context import Contexts, Told
@@ -30,6 +31,8 @@ from recollect.service.means import Means
 
 WritePolicy = Literal["turn", "ahead", "client"]
 Durability = Literal["durable", "client"]
+#: The kind of work that a turn is entered as in the ledger.
+CHAT = "chat"
 #: What a client may hold back until it archives.
 MAX_UNSAVED = 1_000
 
@@ -81,6 +84,16 @@ class _Kept(msgspec.Struct, frozen=True):
     user_message_id: str
     message_id: str
     usage: Usage
+
+
+class _Taking(NamedTuple):
+    """A turn that is being taken."""
+
+    turn_id: str
+    conversation_id: str
+    request: ChatRequest
+    asked: RequestKey | None
+    bill: Bill
 
 
 class ChatOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,8 +170,15 @@ class Chat:
     async def _turn_in(
         self, scope: Scope, conversation_id: str, request: ChatRequest, asked: RequestKey | None
     ) -> ChatReply:
+        turn_id = self._means.new_id()
+        ledger = self._means.ledger
+        async with ledger.bill(scope, kind=CHAT, conversation_id=conversation_id, turn_id=turn_id) as bill:
+            return await self._take(scope, _Taking(turn_id, conversation_id, request, asked, bill))
+
+    async def _take(self, scope: Scope, taking: _Taking) -> ChatReply:
+        request, conversation_id = taking.request, taking.conversation_id
         policy = request.write_policy or self._options.write_policy
-        said_id = self._id_for(asked, "message")
+        said_id = self._id_for(taking.asked, "message")
         said = NewMessage(id=said_id, role="user", content=request.text, created_at=self._means.clock())
         window = await self._keeper.window(scope, conversation_id)
         stored: tuple[Message, ...] = ()
@@ -168,35 +188,41 @@ class Chat:
             window = await self._keeper.window(scope, conversation_id)
         told = await self._told(scope, request, conversation_id, window, said.id)
         reply, status = await self._reply(Question(text=request.text, context=told.context, recalled=told.recalled))
-        answer = NewMessage(
-            id=self._means.new_id(),
-            role="assistant",
-            content=reply.text,
-            created_at=self._means.clock(),
-            status=status,
-            metadata={"responder": self._responder.name, **({REPEATS: True} if reply.repeats else {})},
-        )
+        usage = taking.bill.spent(self._responder.name) or reply.usage
+        answer = self._answer(reply, status)
         if policy == "client":
             stored = tuple(_unstored(conversation_id, window, message) for message in (said, answer))
         else:
             record = TurnRecord(
-                id=self._means.new_id(),
+                id=taking.turn_id,
                 append=await self._keeper.append(window, conversation_id, (said, answer), mode=request.mode),
                 status=status,
                 mode=request.mode,
-                usage=reply.usage,
+                usage=usage,
+                model=self._responder.name,
                 memory_ids=told.context.memory_ids,
-                answer=_kept_answer(asked, _Kept(conversation_id, said.id, answer.id, reply.usage)),
+                answer=_kept_answer(taking.asked, _Kept(conversation_id, said.id, answer.id, usage)),
             )
             stored += await self._record(scope, record, window)
+            taking.bill.settle(self._responder.name)
         messages = {message.id: message for message in stored}
         return ChatReply(
             conversation_id=conversation_id,
             user_message=messages.get(said.id) or await self._store.get_message(scope, conversation_id, said.id),
             message=messages[answer.id],
             recalled=told.recalled,
-            usage=reply.usage,
+            usage=usage,
             durability="client" if policy == "client" else "durable",
+        )
+
+    def _answer(self, reply: Reply, status: MessageStatus) -> NewMessage:
+        return NewMessage(
+            id=self._means.new_id(),
+            role="assistant",
+            content=reply.text,
+            created_at=self._means.clock(),
+            status=status,
+            metadata={"responder": self._responder.name, **({REPEATS: True} if reply.repeats else {})},
         )
 
     def _id_for(self, asked: RequestKey | None, what: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from recollect.domain.candidate import WAITING
+from recollect.domain.candidate import BROUGHT
 from recollect.domain.checks import MAX_LIMIT, check_id, later
 from recollect.domain.context import UNTRUSTED
 from recollect.domain.job import Job
@@ -233,7 +233,7 @@ def _is_untrusted(step: Summarise | Fold) -> bool:
 
 def _is_brought(message: Message) -> bool:
     is_output = message.role == "tool" or any(call.output is not None for call in message.tool_calls)
-    return is_output or message.metadata.get("origin") in WAITING
+    return is_output or message.metadata.get("origin") in BROUGHT
 
 
 def _is_whole(backlog: Backlog) -> bool:

@@ -102,6 +102,10 @@ class Learner:
         Raise `ConversationNotFoundError` if there is no such conversation, `ProviderError` if nobody could extract.
         """
         check_id(conversation_id, "conversation id")
+        async with self._means.ledger.covering(scope, kind=EXTRACT, conversation_id=conversation_id):
+            return await self._learn(scope, conversation_id, mode, claim)
+
+    async def _learn(self, scope: Scope, conversation_id: str, mode: Mode, claim: Claim | None) -> Learned:
         learned = Learned()
         conflicts = 0
         while True:

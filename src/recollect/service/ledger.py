@@ -19,7 +19,7 @@ from recollect.domain.job import Job
 from recollect.domain.scope import Scope
 from recollect.domain.usage import UsageEntry, UsageQuery, UsageTotals, usage_id
 from recollect.errors import RecollectError, StorageError
-from recollect.ports.bill import Bill, Charge, paying
+from recollect.ports.bill import Bill, Charge, current_bill, paying
 from recollect.ports.clock import Clock
 from recollect.ports.meter import Meter, NoMeter
 from recollect.ports.usage import UsageStore
@@ -107,6 +107,15 @@ class Ledger:
             entries = [self._entry(work, model, charge) for model, charge in bill.take().items()]
             if entries:
                 await self._to_its_end(scope, entries)
+
+    @asynccontextmanager
+    async def covering(self, scope: Scope, *, kind: str, conversation_id: str | None = None) -> AsyncIterator[None]:
+        """Open a bill unless the block is part of work that has one."""
+        if current_bill() is not None:
+            yield
+            return
+        async with self.bill(scope, kind=kind, conversation_id=conversation_id):
+            yield
 
     def billed(self, kind: str, handler: Handler) -> Handler:
         """Return the handler with a bill around each attempt of its jobs."""

@@ -1,4 +1,4 @@
-"""What use cases need beside the store: the time, ids, and somebody to tell."""
+"""What use cases need beside the store: the time, ids, somebody to tell, and the books."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from recollect.domain.scope import Scope
 from recollect.ports.clock import Clock
 from recollect.ports.events import Event, Events
 from recollect.ports.meter import Meter
+from recollect.service.ledger import Ledger
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +21,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     new_id: Callable[[], str]
     events: Events
     meter: Meter
+    ledger: Ledger
     #: Tell a worker of this process that there is work from this time on.
     wake: Callable[[datetime], None]
 

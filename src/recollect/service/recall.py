@@ -13,6 +13,7 @@ from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.domain.terms import asked_terms
 from recollect.domain.vector import Vector
+from recollect.ports.meter import timed
 from recollect.ports.store import Store
 from recollect.recall.passages import PassageHit, PassageIndex
 from recollect.recall.question import Question, question_of
@@ -22,6 +23,8 @@ from recollect.service.means import Means
 from recollect.service.passages import Shelf
 from recollect.service.redacting import Redactor
 
+#: The kind of work that recalling is entered as in the ledger.
+RECALL = "recall"
 #: More passages than this are searched in a thread, so that nobody else waits.
 QUICK = 4_000
 
@@ -39,6 +42,11 @@ class Recall:
 
     async def search(self, scope: Scope, request: RecallRequest) -> tuple[Recalled, ...]:
         """Return what answers the question, the best first, each with why; secrets in it are redacted."""
+        with timed(self._means.meter, "recollect.recall.duration"):
+            async with self._means.ledger.covering(scope, kind=RECALL, conversation_id=request.conversation_id):
+                return await self._search(scope, request)
+
+    async def _search(self, scope: Scope, request: RecallRequest) -> tuple[Recalled, ...]:
         vector = await self._embedding.question(request.text)
         question = question_of(request.text, self._means.clock(), vector)
         found: list[Recalled] = []

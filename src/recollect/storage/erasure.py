@@ -68,7 +68,7 @@ def message(tx: Transaction, scope: Scope, conversation_id: str, message_id: str
 
 
 def _period(tx: Transaction, scope: Scope, conversation: int, seq: int) -> notes.Period:
-    """Return the time around a message in which an agent noted what it says."""
+    """Return the time of the turn of a message, in which an agent noted what it says."""
     row = tx.one("times_around", **scoped(scope), conversation=conversation, seq=seq)
     since, until = (None, None) if row is None else row
     first, last = notes.ALWAYS
@@ -303,7 +303,12 @@ def memory(tx: Transaction, scope: Scope, memory_id: str, erasure: Erasure) -> R
 def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
     """Erase everything of the user; only tombstones and the receipt stay."""
     tx.one("lock_user", **scoped(scope))
-    erased = Erased(requests=tx.run("delete_requests", **scoped(scope)))
+    # First what conversations would only lessen, so that it is counted once.
+    erased = Erased(
+        requests=tx.run("delete_requests", **scoped(scope)),
+        notes=tx.run("delete_notes", **scoped(scope)),
+        note_versions=tx.run("delete_note_versions", **scoped(scope)),
+    )
     for number, conversation_id in tx.all("numbered_conversations", **scoped(scope)):
         erased = erased.plus(_remove(tx, scope, number, conversation_id, erasure))
     memory_ids = [memory_id for (memory_id,) in tx.all("all_memory_ids", **scoped(scope))]
@@ -314,8 +319,6 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
     if memory_ids:
         vectors.bump(tx, scope)
     counted = Erased(
-        notes=tx.run("delete_notes", **scoped(scope)),
-        note_versions=tx.run("delete_note_versions", **scoped(scope)),
         jobs=tx.run("delete_jobs", **scoped(scope)),
         usage=tx.run("delete_usage", **scoped(scope)),
     )

@@ -136,11 +136,11 @@ def _quiet_jobs(data: UserData, conversation_id: str | None) -> None:
             jobs.store(data, silenced(job))
 
 
-def _noted_around(data: UserData, message: Message) -> Callable[[NoteVersion], bool]:
-    """Tell which versions of notes were written in the time around a message, from the one before it to the next."""
-    others = reading.in_order(data, message.conversation_id)
-    since = [other.created_at for other in others if other.seq < message.seq]
-    until = [other.created_at for other in others if other.seq > message.seq]
+def _noted_with(data: UserData, message: Message) -> Callable[[NoteVersion], bool]:
+    """Tell which versions of notes were written in the turn of a message, from its user message to the next one."""
+    asked = [other for other in reading.in_order(data, message.conversation_id) if other.role == "user"]
+    since = [other.created_at for other in asked if other.seq <= message.seq]
+    until = [other.created_at for other in asked if other.seq > message.seq]
 
     def is_noted(version: NoteVersion) -> bool:
         is_before = bool(since) and version.created_at < since[-1]
@@ -197,7 +197,7 @@ class Erasing(Shelves):
             message = reading.find(data, conversation_id, message_id)
             forgotten = Erased()
             if erasure.memories:
-                forgotten = notes.forget(data, _noted_around(data, message), erasure.at)
+                forgotten = notes.forget(data, _noted_with(data, message), erasure.at)
                 source = Source(conversation_id, message_id)
                 forgotten = forgotten.plus(_forget(data, source.__eq__, None, erasure.at))
             _take_out(data, message)
@@ -233,20 +233,21 @@ class Erasing(Shelves):
 
     async def erase_user(self, scope: Scope, erasure: Erasure) -> Receipt:
         with self._writing(scope) as data:
-            erased = Erased()
+            # First what conversations would only lessen, so that it is counted once.
+            erased = Erased(notes=len(data.notes), note_versions=len(data.note_versions))
+            data.notes.clear()
+            data.note_versions.clear()
             for conversation_id in list(data.conversations):
                 erased = erased.plus(_erase_conversation(data, conversation_id, erasure))
             data.memory_revision += bool(data.memories)
             for memory_id in list(data.memories):
                 erased = erased.plus(_erase_memory(data, data.memories[memory_id], erasure.at))
             counted = Erased(
-                notes=len(data.notes),
-                note_versions=len(data.note_versions),
                 jobs=len(data.jobs),
                 requests=len(data.requests),
                 usage=len(data.usage),
             )
-            for shelf in (data.notes, data.note_versions, data.jobs, data.requests, data.usage, data.audit):
+            for shelf in (data.jobs, data.requests, data.usage, data.audit):
                 shelf.clear()
             return _receipt(data, scope, erasure, ("user", scope.user), erased.plus(counted))
 

@@ -59,7 +59,7 @@ class EraseNoteConformance:
         assert await texts(store) == ["tea", ""]
         assert (await store.get_note(ALICE)).version == 2
 
-    async def test_only_what_was_noted_around_an_erased_message_goes_with_it(self, store: Store) -> None:
+    async def test_only_what_was_noted_in_the_turn_of_an_erased_message_goes_with_it(self, store: Store) -> None:
         for number in (1, 2, 3):
             said = message(f"m{number}", created_at=after(10 * number))
             await store.append(ALICE, append("c1", said))
@@ -67,8 +67,12 @@ class EraseNoteConformance:
             await store.change_note(ALICE, noted)
         elsewhere = note("append", "elsewhere", at=after(26), conversation_id="c2")
         await store.change_note(ALICE, elsewhere)
-        receipt = await store.erase_message(ALICE, "c1", "m3", erasure())
+        receipt = await store.erase_message(ALICE, "c1", "m2", erasure())
         assert (receipt.erased.notes, receipt.erased.note_versions) == (1, 3)
+        assert (await store.get_note(ALICE)).notes == "after 1\nafter 3\nelsewhere"
+        reply = message("m4", role="assistant", created_at=after(31))
+        await store.append(ALICE, append("c1", reply))
+        assert (await store.erase_message(ALICE, "c1", "m4", erasure())).erased.notes == 1
         assert (await store.get_note(ALICE)).notes == "after 1\nelsewhere"
 
     async def test_notes_stay_with_the_memories_if_the_erasure_says_so(self, store: Store) -> None:

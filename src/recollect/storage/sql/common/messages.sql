@@ -83,10 +83,11 @@ SELECT number, {message_columns} FROM messages WHERE {of_conversation} ORDER BY 
 SELECT number, {message_columns} FROM messages WHERE {of_conversation} AND id = :id;
 
 -- name: times_around
--- When the message before this one and the message after it were made.
+-- When the user began the turn of this message and when the next one.
 SELECT
-    (SELECT created_at FROM messages WHERE {of_conversation} AND seq < :seq ORDER BY seq DESC LIMIT 1),
-    (SELECT created_at FROM messages WHERE {of_conversation} AND seq > :seq ORDER BY seq LIMIT 1);
+    (SELECT created_at FROM messages WHERE {of_conversation} AND seq <= :seq AND role = 'user'
+     ORDER BY seq DESC LIMIT 1),
+    (SELECT created_at FROM messages WHERE {of_conversation} AND seq > :seq AND role = 'user' ORDER BY seq LIMIT 1);
 
 -- name: delete_message
 -- One message.
