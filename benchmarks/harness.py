@@ -13,6 +13,7 @@ import inspect
 import json
 import resource
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -27,6 +28,9 @@ from rich.table import Column, Table
 
 #: One operation of a client, given the client's number and how many operations it did before.
 Operation = Callable[[int, int], Awaitable[object] | object]
+
+#: Columns of a table that is written to a file.
+WIDTH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class Report:
         self.rows: list[Row] = []
         self.counts: list[Count] = []
         self._expected = 0
-        self._console = Console()
+        self._console = Console(width=None if sys.stdout.isatty() else WIDTH)
         columns = TextColumn("{task.description:<40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         self._progress = Progress(*columns, console=self._console, auto_refresh=False)
         self._task = self._progress.add_task("starting", total=None)

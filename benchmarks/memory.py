@@ -153,10 +153,20 @@ async def _measure_store(bench: Bench, size: str, people: People, works: Sequenc
         for work in works:
             make = {FIRST: _first, SEARCH: _again, ADD: _adding}[work.split("/", maxsplit=1)[0]](bench, people)
             contenders = _contenders(systems, make)
+            if not work.startswith(FIRST):
+                await _warm_up(bench, systems, people)
             await compare(bench.report, work, contenders, bench.effort(work))
         if f"{ADD}/{size}" in works:
             for system in systems:
                 await _check_added(system, bench, people)
+
+
+async def _warm_up(bench: Bench, systems: Sequence[MemorySystem], people: People) -> None:
+    """Let each active user search once: a slow repetition might not reach them all."""
+    for system in systems:
+        bench.report.say(f"warming up {system.name}")
+        for user in people.active:
+            await _answer(system.search(user, bench.questions[0]))
 
 
 async def _fill(bench: Bench, systems: Sequence[MemorySystem], size: str, known: Sequence[Known]) -> None:

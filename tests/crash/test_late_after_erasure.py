@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, cast
 
+import apsw
 import pytest
 
 import recollect
@@ -17,6 +18,7 @@ from recollect.domain.scope import Scope
 from recollect.errors import NotFoundError
 from recollect.service.embedding import Embedding
 from recollect.service.job_attempts import Attempted, AttemptLimits, Attempts, Handler
+from recollect.service.notes import NoteRequest
 from recollect.service.patience import Pace, Patience
 from recollect.service.titles import Titles
 from recollect.settings import Settings
@@ -123,3 +125,22 @@ async def test_a_server_that_goes_on_has_it_in_no_log_and_no_cache(tmp_path: Pat
         assert "apple trees" in again.text
         assert canary.places({"reply": again.content, **database.raw()}) == []
     assert canary.places({"log": (tmp_path / "server.log").read_bytes(), **database.raw()}) == []
+
+
+@pytest.mark.parametrize("damaged", ["notes", "note_versions"])
+async def test_an_erasure_reaches_notes_that_were_damaged(damaged: str, tmp_path: Path, seed: int) -> None:
+    canary = Canary(Random(seed))
+    (tmp_path / "data").mkdir()
+    database = SqliteFiles(tmp_path / "data" / "r.db")
+    async with await recollect.open(Settings.load({"storage.database": database.url}, environ={})) as service:
+        await service.notes.apply(ALICE, NoteRequest(operation="append", content="mine"))
+        await service.conversations.add_messages(ALICE, "c1", [message("m1", "hello")])
+        for content in (canary.text, "theirs"):
+            await service.notes.call(ALICE, {"operation": "append", "content": content}, "c1")
+        connection = apsw.Connection(str(database.path))
+        connection.execute(f"UPDATE {damaged} SET checksum = checksum + 1 WHERE version > 1")
+        connection.close()
+        receipt = await service.conversations.delete(ALICE, "c1")
+        assert (receipt.erased.notes, receipt.erased.note_versions) == (1, 2)
+        assert canary.places(database.raw()) == []
+        assert (await service.notes.read(ALICE)).notes == "mine"

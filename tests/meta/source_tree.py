@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "recollect"
-CODE_FOLDERS = ("src", "tests", "benchmarks")
+CODE_FOLDERS = ("src", "tests", "benchmarks", "tools")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

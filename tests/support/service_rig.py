@@ -24,6 +24,7 @@ from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
 from recollect.domain.window import Window
+from recollect.embedding.static import StaticEmbedder
 from recollect.history.generators import ExtractiveGenerator, Generators
 from recollect.history.strategies import SUMMARISE, open_strategy
 from recollect.ports.meter import NoMeter
@@ -36,12 +37,15 @@ from recollect.service.chat import Chat, ChatOptions
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.service.context import ContextOptions, Contexts
 from recollect.service.conversations import Conversations
+from recollect.service.embedding import Embedding
 from recollect.service.job_attempts import AttemptLimits, Attempts, Handler
 from recollect.service.keeping import TIDY, Keeper, KeeperOptions, no_wake
+from recollect.service.knowledge import Knowledge
 from recollect.service.ledger import Ledger
 from recollect.service.lifecycle import Lifecycle, LifecycleOptions
 from recollect.service.means import Means
 from recollect.service.patience import Pace, Patience
+from recollect.service.recall import Recall
 from recollect.settings import HistorySettings
 from recollect.storage.driver import Driver
 from recollect.storage.local_events import LocalEvents
@@ -84,6 +88,10 @@ class Echo:
         return Reply(text=f"You said: {question.text[:1000]}")
 
 
+#: Read once, for it is the same for all.
+EMBEDDER = StaticEmbedder()
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What an example decides of the service."""
 
@@ -93,6 +101,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     max_cached: int = 1000
     window_size: int = 20
     chat: ChatOptions = ChatOptions()
+    #: Whether chat recalls what was said.
+    recall: bool = False
     #: Parts of compaction that no setting names.
     compaction: dict[str, Any] = {}
 
@@ -128,6 +138,7 @@ class Rig:
             clock=self.clock,
             new_id=new_id,
         )
+        self._embedding = Embedding(self.store, EMBEDDER, self._means())
         self.keeper = self._keeper(change_strategy)
         self.conversations = Conversations(self.store, self.keeper, clock=self.clock, new_id=new_id)
         self.lifecycle = Lifecycle(
@@ -136,9 +147,15 @@ class Rig:
             clock=self.clock,
             new_id=new_id,
         )
-        contexts = Contexts(self.store, self.keeper, None, ContextOptions(budget=10_000_000))
+        contexts = Contexts(self.store, self.keeper, self._recall(), ContextOptions(budget=10_000_000))
         self.chat = Chat(self.store, self.keeper, contexts, self.responder, self._means(), options.chat)
         self._workers = numbers()
+
+    def _recall(self) -> Recall | None:
+        if not self.options.recall:
+            return None
+        knowledge = Knowledge(self.store, self._embedding)
+        return Recall(self.store, knowledge, self._embedding, self._means())
 
     def _means(self) -> Means:
         return Means(
@@ -161,7 +178,8 @@ class Rig:
         )
         options = KeeperOptions(idle=self.options.timeout, propagate_errors=self.options.history.propagate_errors)
         strategy = change_strategy(open_strategy(parts))
-        return Keeper(self.store, strategy, clock=self.clock, new_id=new_id, options=options)
+        embedding = self._embedding if self.options.recall else None
+        return Keeper(self.store, strategy, clock=self.clock, new_id=new_id, options=options, embedding=embedding)
 
     async def drain(self) -> list[str]:
         """Do the jobs that are due, as a worker does, until there are none; return what became of each."""

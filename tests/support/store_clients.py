@@ -202,7 +202,8 @@ class Client:
 def part_of(contents: Contents, name: str) -> dict[str, list[Any]]:
     """Return what a file holds of one client, without what other clients may change of it.
 
-    An erased message gives its children a new parent, and every erasure forgets the answers kept for the user.
+    An erased message gives its children a new parent, and every erasure forgets the answers kept for the user and
+    what failed jobs tell.
     """
     mine = f"{name}-"
     messages = [
@@ -222,7 +223,7 @@ def part_of(contents: Contents, name: str) -> dict[str, list[Any]]:
         "memory_versions": [row for row in contents.others["memory_versions"] if row[2].startswith(mine)],
         "notes": [row for row in contents.others["notes"] if row[2] == name],
         "note_versions": [row for row in contents.others["note_versions"] if row[2] == name],
-        "jobs": [row for row in contents.others["jobs"] if row[2].startswith(mine)],
+        "jobs": [(*row[:13], *row[14:16]) for row in contents.others["jobs"] if row[2].startswith(mine)],
         "requests": [row[2:7] for row in contents.others["requests"] if row[2].startswith(mine)],
         "audit": [row for row in contents.others["audit"] if row[4] == name],
     }

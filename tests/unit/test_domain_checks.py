@@ -27,13 +27,17 @@ from recollect.domain.conversation import (
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.job import Claim, ClaimRequest, JobFailure, JobQuery, NewJob
-from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryQuery, NewMemory, Source
+from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryPlan, MemoryQuery, NewMemory, Source
 from recollect.domain.message import NewMessage, ToolCall
 from recollect.domain.note import NoteChange, NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.passage import PassageMatch, PassageQuery
+from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.domain.turn import Append, ArchiveBatch, TurnRecord, Usage
+from recollect.domain.usage import UsageEntry, UsageQuery
+from recollect.domain.vector import MessageVector, Vector, VectorBatch
 from recollect.errors import InvalidInputError, InvalidLimitError, InvalidMessageError
 from recollect.testing.clock import START
 
@@ -109,6 +113,14 @@ VALID: tuple[msgspec.Struct, ...] = (
     TurnRecord(id="t", append=APPEND),
     Usage(),
     ArchiveBatch(id="b", append=APPEND),
+    MemoryPlan(at=START),
+    PassageQuery(model="m"),
+    PassageMatch(terms=("x",)),
+    VectorBatch(conversation_id="c", messages=(MessageVector("m", Vector("m", b"\0<")),)),
+    Vector("m", b"\0<"),
+    UsageEntry(id="u", at=START, kind="chat", model="m", usage=Usage()),
+    UsageQuery(),
+    RecallRequest(text="x"),
 )
 
 CHECKS: dict[str, Callable[[object], object]] = {

@@ -94,16 +94,15 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _fits(self, memory: Memory) -> bool:
-        wanted = (
-            (self.conversation_id, memory.conversation_id),
-            (self.memory_type, memory.memory_type),
-            (self.category, memory.category),
-            (self.origin, memory.origin),
-            (self.trust, memory.trust),
-            (self.pinned, memory.is_pinned),
-            (self.archived, memory.is_archived),
+        return (
+            self.trust in (None, memory.trust)
+            and self.archived in (None, memory.is_archived)
+            and self.conversation_id in (None, memory.conversation_id)
+            and self.memory_type in (None, memory.memory_type)
+            and self.category in (None, memory.category)
+            and self.origin in (None, memory.origin)
+            and self.pinned in (None, memory.is_pinned)
         )
-        return all(asked is None or asked == found for asked, found in wanted)
 
     def admits_message(self, message: Message) -> bool:
         """Tell whether the message may be given."""

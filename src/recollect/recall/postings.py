@@ -36,6 +36,9 @@ class Postings:
             self._counts[word].append(count)
         self._entries += len(words)
 
+    def __contains__(self, word: str) -> bool:
+        return word in self._rows
+
     def of(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return copies of the rows with this word, and how often it stands in each."""
         rows = self._rows.get(word)

@@ -73,9 +73,14 @@ def passage_signals(overview: Overview, postings: Postings, asked: Asked, known:
 def memory_signals(overview: Overview, postings: Postings, asked: Asked) -> dict[str, Floats]:
     """Return what speaks for each memory because of the question; memories have no neighbours."""
     found = _timely(overview.rows, asked.question)
-    words = _words(overview, postings, asked, Frequencies()).get("words")
-    if words is not None:
-        found["words"] = words
+    words = np.zeros(overview.rows.size, np.float32)
+    for word, kin in asked.words.items():
+        at, count = _living(overview.rows, postings, word)
+        best = _best(overview, postings, kin, at, count)
+        if best is not None:
+            words += _rarity(overview.rows.living, len(at) or int(np.count_nonzero(best))) * best
+    if (highest := words.max()) > 0:
+        found["words"] = words / highest
     if asked.question.vector is not None:
         found["meaning"], _ = overview.meanings(asked.question.vector)
     return found
@@ -97,16 +102,13 @@ def _words(overview: Overview, postings: Postings, asked: Asked, known: Frequenc
     whole = np.zeros(overview.conversations, np.float32)
     for word, kin in asked.words.items():
         at, count = _living(rows, postings, word)
-        best = np.zeros(rows.size, np.float32)
-        for other, likeness in kin:
-            there, often = _living(rows, postings, other)
-            if len(there):
-                best[there] = np.maximum(best[there], np.float32(likeness) * _saturated(often, overview.room[there]))
+        best = _best(overview, postings, kin, at, count)
+        if best is None:
+            continue
         if not len(at):
             turn += _rarity(rows.living, int(np.count_nonzero(best))) * best
             continue
         weight = _rarity(known.total or rows.living, known.by_word.get(word) or len(at))
-        best[at] = np.maximum(best[at], _saturated(count, overview.room[at]))
         turn += weight * best
         around += weight * _saturated(overview.scattered(at, count), overview.wide_room)
         counts = np.bincount(overview.conversation[at], count, overview.conversations).astype(np.float32)
@@ -115,6 +117,26 @@ def _words(overview: Overview, postings: Postings, asked: Asked, known: Frequenc
     around[~rows.alive] = 0
     found = {"words": turn, "words_around": around, "words_of_conversation": whole[overview.conversation]}
     return {name: signal / highest for name, signal in found.items() if (highest := signal.max()) > 0}
+
+
+def _best(
+    overview: Overview,
+    postings: Postings,
+    kin: Sequence[tuple[str, float]],
+    at: NDArray[np.int32],
+    count: Floats,
+) -> Floats | None:
+    """Return how well each row holds a word, or the one most like it; None if none holds any of them."""
+    best: Floats | None = None
+    for other, likeness in kin:
+        if other in postings:
+            there, often = _living(overview.rows, postings, other)
+            best = np.zeros(overview.rows.size, np.float32) if best is None else best
+            best[there] = np.maximum(best[there], np.float32(likeness) * _saturated(often, overview.room[there]))
+    if len(at):
+        best = np.zeros(overview.rows.size, np.float32) if best is None else best
+        best[at] = np.maximum(best[at], _saturated(count, overview.room[at]))
+    return best
 
 
 def _living(rows: Rows, postings: Postings, word: str) -> tuple[NDArray[np.int32], Floats]:

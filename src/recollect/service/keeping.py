@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from recollect.domain.checks import check_items
 from recollect.domain.job import NewJob
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.scope import Scope
@@ -105,6 +106,7 @@ class Keeper:
         mode: Mode = "chat",
     ) -> Append:
         """Return what stores these messages with their vectors and the work that they make necessary."""
+        check_items(messages, NewMessage, "messages", at_least=1)
         jobs = self.jobs(window, conversation_id, len(messages), mode)
         vectors: tuple[MessageVector, ...] = ()
         if self._embedding is not None:

@@ -104,7 +104,7 @@ def forget(tx: Transaction, scope: Scope, conversation_id: str, period: Period, 
 def _forget(
     tx: Transaction, scope: Scope, first: int, is_erased: Callable[[NoteVersion], bool], at: datetime
 ) -> Erased:
-    """Take lines out of one note; what was damaged may hold them too, so it goes."""
+    """Take lines out of one note; a version that was damaged may hold them too, so it goes with what it added."""
     here = {**scoped(scope), "agent": scope.agent}
     tx.one("lock_agent", **here)
     versions, damaged = _versions_from(tx, scope, first)
@@ -113,14 +113,17 @@ def _forget(
     note = _intact(tx, scope)
     if note is not None and versions[-1].version < note.version:
         versions.append(version_of(note, ERASE, at))
-    left = without_lines(versions, is_erased)
+    doubtful = {*damaged, *(number + 1 for number in damaged)}
+    left = without_lines(versions, lambda version: is_erased(version) or version.version in doubtful)
     for version in left:
         values = note_version_values(scope, version)
         tx.run("rewrite_note_version", **{name: values[name] for name in _REWRITTEN})
-    counted = Erased(note_versions=len(left) + len(damaged))
+    counted = Erased(note_versions=len({*damaged, *(version.version for version in left)}))
     newest = {version.version: version for version in (*versions, *left)}[versions[-1].version]
     if note is not None and note.notes == newest.notes:
         return counted
+    if note is None:
+        tx.run("delete_note", **here)
     after, version = lessened(note or _note_of(newest), newest.notes, at)
     tx.run("save_note", **note_values(scope, after))
     tx.run("insert_note_version", **note_version_values(scope, version))

@@ -52,6 +52,10 @@ WHERE {of_user} AND agent = :agent AND version = :version;
 -- One version of a note.
 DELETE FROM note_versions WHERE {of_user} AND agent = :agent AND version = :version;
 
+-- name: delete_note
+-- The note of an agent.
+DELETE FROM notes WHERE {of_user} AND agent = :agent;
+
 -- name: delete_notes
 -- All notes of a user.
 DELETE FROM notes WHERE {of_user};
