@@ -37,7 +37,8 @@ def pack_tail(parcel: Parcel, parts: ContextParts, pinned: Sequence[Memory]) -> 
     window.take(parcel.room // 2)
     recall.limit = parcel.room // PASSAGE_SHARE
     in_window = {_key(message) for message in parts.window}
-    recall.known.update(window.texts())
+    if parts.recalled:
+        recall.known.update(window.texts())
     again = []
     for found in parts.recalled:
         if found.message is not None and _key(found.message) in in_window:

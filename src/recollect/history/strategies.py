@@ -16,6 +16,8 @@ from recollect.ports.strategy import Strategy, StrategyFactory, StrategyParts, W
 GROUP = "recollect.strategies"
 #: The kind of the job that writes summaries.
 SUMMARISE = "summarise"
+#: So many times the threshold is summarised at once, though messages keep coming.
+BURST = 3
 
 
 class SummariseStrategy:
@@ -28,10 +30,11 @@ class SummariseStrategy:
 
     def work(self, window: Window, added: int) -> tuple[Work, ...]:
         """Name the job once there are too many messages that no summary covers."""
-        is_due = len(window.uncovered) + added > self._threshold or (not added and _has_gap(window))
+        waiting = len(window.uncovered) + added
+        is_due = waiting > self._threshold or (not added and _has_gap(window))
         if self._inline or not is_due:
             return ()
-        return (Work(kind=SUMMARISE),)
+        return (Work(kind=SUMMARISE, urgent=waiting > BURST * self._threshold),)
 
     async def post_add_messages_hook(self, scope: Scope, conversation_id: str, added: int, total: int) -> None:
         """Summarise at once if the settings say so; what does not fit into one call is left to a job."""

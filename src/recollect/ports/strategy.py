@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from recollect.domain.checks import check_id, check_object, check_text
+from recollect.domain.checks import check_flag, check_id, check_object, check_text
 from recollect.domain.job import NewJob
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
@@ -25,8 +25,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     payload: Mapping[str, Any] = {}
+    #: Whether it does not wait for more messages; then it waits beside work of its kind that does.
+    urgent: bool = False
 
     def __post_init__(self) -> None:
+        check_flag(self.urgent, "urgent")
         check_id(self.kind, "kind of work")
         check_text(self.kind, "kind of work", at_most=MAX_KIND)
         check_object(self.payload, "payload")
@@ -38,7 +41,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
             kind=self.kind,
             run_at=at,
             conversation_id=conversation_id,
-            key=f"{self.kind}:{conversation_id}",
+            key=f"{self.kind}:{'now:' if self.urgent else ''}{conversation_id}",
             payload=self.payload,
         )
 

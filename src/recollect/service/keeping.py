@@ -147,7 +147,7 @@ class Keeper:
 
     def _job(self, work: Work, conversation_id: str) -> NewJob:
         """Return the job that does this once nothing was added for a moment."""
-        wait = self._options.debounce
+        wait = timedelta(0) if work.urgent else self._options.debounce
         job = work.job(conversation_id, self._new_id(), self._clock() + wait)
         return msgspec.structs.replace(job, max_delay=10 * wait)
 
