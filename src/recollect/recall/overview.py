@@ -23,6 +23,8 @@ NEXT, SECOND_NEXT = np.float32(0.7), np.float32(0.5)
 _LONG: Final = 31
 #: With this many vectors, half of what they have in common is taken out of them.
 _ENOUGH: Final = 200
+#: Values that differ by less are equal but for rounding.
+_NOISE: Final = 1e-5
 
 
 class Overview:
@@ -105,6 +107,6 @@ def _stretched(values: Floats, counted: NDArray[np.bool_]) -> Floats:
     if not len(kept):
         return np.zeros(len(values), np.float32)
     low, high = kept.min(), kept.max()
-    if high <= low:
+    if high - low < _NOISE:
         return np.zeros(len(values), np.float32)
     return np.where(counted, (values - low) / (high - low), 0).astype(np.float32)

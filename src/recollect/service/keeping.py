@@ -148,6 +148,9 @@ class Keeper:
     def _job(self, work: Work, conversation_id: str) -> NewJob:
         """Return the job that does this once nothing was added for a moment."""
         wait = timedelta(0) if work.urgent else self._options.debounce
+        if not self._options.debounce:
+            # Nothing waits for more messages, so nothing needs to overtake it.
+            work = msgspec.structs.replace(work, urgent=False)
         job = work.job(conversation_id, self._new_id(), self._clock() + wait)
         return msgspec.structs.replace(job, max_delay=10 * wait)
 
