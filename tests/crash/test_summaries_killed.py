@@ -217,7 +217,8 @@ async def test_workers_killed_at_any_moment_cover_each_message_once(
     store: Store, database: str, spawn: Spawn, count: Callable[[int, int], int], seed: int
 ) -> None:
     chance = random.Random(seed)
-    service = assemble(store, settings(database))
+    # Without memory: nobody here does its jobs, and the writer must keep up with the workers.
+    service = assemble(store, settings(database, **{"memory.enabled": False}))
     names: dict[str, list[str]] = {f"c{number}": [] for number in range(6)}
     enough = asyncio.Event()
 
@@ -255,7 +256,7 @@ async def test_workers_killed_at_any_moment_cover_each_message_once(
         worker.send_signal(signal.SIGTERM)
         await output(worker)
     for one, own in names.items():
-        assert await check_covered_once(store, one, own)
+        assert len(await check_covered_once(store, one, own)) > 2
         assert len((await store.get_window(SCOPE, one)).uncovered) <= 10
     assert damage(database) == []
 

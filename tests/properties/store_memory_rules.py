@@ -29,6 +29,8 @@ class MemoryRules(RuleBasedStateMachine):
         super().__init__()
         self.followed = Followed()
 
+    # What the machine that takes these rules in says; Hypothesis' own metaclass leaves no place for an abstract one.
+
     def both(self, method: str, *arguments: object) -> Any:
         raise NotImplementedError
 

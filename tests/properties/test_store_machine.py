@@ -22,6 +22,8 @@ from recollect.storage.store import SqlStore
 from tests.properties.store_machine import StoreMachine
 
 Count = Callable[[int, int], int]
+#: On a busy machine a run takes minutes, and Hypothesis would take an interruption for a finding.
+pytestmark = pytest.mark.timeout(600)
 IDLE = timedelta(hours=24)
 
 
@@ -50,14 +52,14 @@ def test_sqlite_in_a_file_does_what_the_model_does(tmp_path: Path, count: Count)
 
         return StoreMachine(opened, durable=True)
 
-    drive(machine, count(15, 2_000))
+    drive(machine, count(25, 2_000))
 
 
 def test_sqlite_in_memory_does_what_the_model_does(count: Count) -> None:
     async def opened() -> Store:
         return SqlStore(await SqliteDriver.open(":memory:"))
 
-    drive(lambda: StoreMachine(opened, durable=False), count(25, 2_000))
+    drive(lambda: StoreMachine(opened, durable=False), count(40, 2_000))
 
 
 # The threads of the connection pool draw random pauses of their own while Hypothesis draws.
@@ -68,7 +70,7 @@ def test_postgres_does_what_the_model_does(postgres_url: str, count: Count) -> N
     async def opened() -> Store:
         return SqlStore(await PostgresDriver.open(postgres_url, PostgresOptions(pool_max=2)))
 
-    drive(lambda: StoreMachine(opened, durable=True, place=next(places)), count(7, 1_000))
+    drive(lambda: StoreMachine(opened, durable=True, place=next(places)), count(12, 1_000))
 
 
 def test_sqlite_with_windows_does_what_the_model_does(tmp_path: Path, count: Count) -> None:
@@ -97,4 +99,4 @@ def test_postgres_with_a_redis_does_what_the_model_does(postgres_url: str, redis
         driver = await PostgresDriver.open(postgres_url, PostgresOptions(pool_max=2))
         return SqlStore(driver, RedisWindows(redis_url, idle=IDLE, new_id=new_id, limits=limits))
 
-    drive(lambda: StoreMachine(opened, durable=True, place=next(places)), count(2, 500))
+    drive(lambda: StoreMachine(opened, durable=True, place=next(places)), count(3, 500))

@@ -177,5 +177,5 @@ async def test_a_storm_of_cancelled_calls_leaves_every_reply_with_its_question(
             await all_at_rest(before, server)
             await nothing_is_taken(parts, settings)
             assert server.errors == []
-            assert storm.answered > cancels // 50
+            assert storm.answered > cancels // 10
             assert sum(kept) >= 2 * (storm.answered + AT_ONCE)

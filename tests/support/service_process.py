@@ -106,6 +106,12 @@ class Operator:
         await self._service.store.erase_user(SCOPE, Erasure(receipt_id=new_id(), at=system_clock()))
         return {}
 
+    async def do_scrub(self, conversation: str) -> Reply:
+        """Clean the file now, as every process does once after it opened it."""
+        store: Any = self._service.store
+        await store._driver.scrub()
+        return {}
+
     async def do_window(self, conversation: str) -> Reply:
         """Tell the window."""
         return {"window": await self._service.store.get_window(SCOPE, conversation)}
