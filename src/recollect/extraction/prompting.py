@@ -15,6 +15,7 @@ import msgspec
 
 from recollect.domain.memory import MEMORY_TYPES, Memory
 from recollect.domain.message import Message
+from recollect.domain.prompt import prompt_from
 from recollect.domain.tokens import estimate_tokens
 
 #: What is shown of a tool's output: most of it is data that no memory is made of.
@@ -25,8 +26,6 @@ HELP_TOKENS = 1_000
 PART = 8_000
 MOST_NAME = 60
 
-_SECTION = re.compile(r"^--- (\w+)\n", re.MULTILINE)
-_VERSION = re.compile(r"version: (\d+)\n")
 _TAG = re.compile(r"<(?=\s*/?\s*(?:transcript|context|known)\b)", re.IGNORECASE)
 
 _TEXT_OR_NULL = {"type": ["string", "null"]}
@@ -74,12 +73,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 def extraction_prompt() -> Prompt:
     """Read the prompt."""
     text = resources.files("recollect.extraction").joinpath("prompts/extraction.md").read_text(encoding="utf-8")
-    head, *sections = _SECTION.split(text)
-    named = dict(zip(sections[::2], map(str.strip, sections[1::2]), strict=True))
-    version = _VERSION.match(head)
-    if version is None:
-        raise AssertionError("the prompt has no version")
-    return msgspec.convert({"version": int(version[1]), **named}, Prompt)
+    return prompt_from(text, Prompt)
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):

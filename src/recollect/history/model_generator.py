@@ -12,6 +12,7 @@ import msgspec
 
 from recollect.domain.checks import MAX_ID
 from recollect.domain.message import Message
+from recollect.domain.prompt import prompt_from
 from recollect.domain.summary import Summary
 from recollect.errors import ProviderOutputError
 from recollect.history.checking import ALWAYS_SHORT, length_of
@@ -25,8 +26,6 @@ INPUT_TOKENS = 6_000
 #: Tokens that a model may think before it writes.
 THINKING_TOKENS = 2_048
 
-_SECTION = re.compile(r"^--- (\w+)\n", re.MULTILINE)
-_VERSION = re.compile(r"version: (\d+)\n")
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -43,12 +42,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 def summary_prompt() -> Prompt:
     """Read the prompt."""
     text = resources.files("recollect.history").joinpath("prompts/summary.md").read_text(encoding="utf-8")
-    head, *sections = _SECTION.split(text)
-    named = dict(zip(sections[::2], map(str.strip, sections[1::2]), strict=True))
-    version = _VERSION.match(head)
-    if version is None:
-        raise AssertionError("the prompt has no version")
-    return msgspec.convert({"version": int(version[1]), **named}, Prompt)
+    return prompt_from(text, Prompt)
 
 
 class ModelGenerator:
