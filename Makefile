@@ -51,7 +51,7 @@ clean: ## Remove the virtual environment and everything generated.
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # No index address may enter a lock file: it would tie the file to one machine.
-LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --extra onnx --extra otel --extra postgres \
+LOCK_FLAGS := --quiet --universal --python-version 3.11 --generate-hashes --extra jwt --extra onnx --extra otel --extra postgres \
 	--extra redis \
 	--no-emit-index-url --no-emit-find-links --no-emit-build-options --no-annotate --custom-compile-command "make lock"
 

@@ -20,10 +20,11 @@ from recollect.domain.conversation import NewConversation
 from recollect.domain.message import NewMessage
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
-from recollect.domain.turn import Append, Usage
+from recollect.domain.turn import Append
 from recollect.history.plan import PlanSettings, Summarise, next_step
-from recollect.ports.responder import Question, Reply
-from recollect.service.chat import ChatRequest
+from recollect.ports.chat_model import TextDelta
+from recollect.ports.responder import Hear, Question, Reply
+from recollect.service.chat_request import ChatRequest
 from recollect.service.conversations import Context
 from recollect.settings import Settings
 from recollect.settings.groups import JobSettings, MemorySettings, StorageSettings
@@ -53,11 +54,12 @@ class Constant:
         """Remember nothing yet."""
         self.prompt: Prompt = []
 
-    async def reply(self, question: Question) -> Reply:
+    async def reply(self, question: Question, hear: Hear) -> Reply:
         """Return the same reply to everything."""
         told = [(message.role, message.text) for message in question.context.messages]
         self.prompt = [("system", question.context.prompt), *told]
-        return Reply(text=REPLY, usage=Usage())
+        hear(TextDelta(REPLY))
+        return Reply()
 
 
 class Recollect:

@@ -1,4 +1,4 @@
-"""Measure adding one memory and searching among the memories of 1,000 users, side by side in one run.
+"""Measure adding memories and searching among the memories of 1,000 users, side by side in one run.
 
 Run it as `python -m benchmarks.memory`; README.md says what each row means.
 """
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from benchmarks.harness import Benchmark, Contender, Effort, Operation, Options, Report, compare, run, steps
 from benchmarks.memory_ours import Recollect
-from benchmarks.memory_peers import Chroma, LangGraphStore, Mem0, Mem0Chroma
+from benchmarks.memory_peers import Chroma, LangGraphAsync, LangGraphStore, Mem0, Mem0Chroma
 from benchmarks.memory_systems import FOUND, Floor, FloorHeld, Known, MemorySystem, embedded
 from benchmarks.texts import make_questions, make_statements
 
@@ -26,26 +26,33 @@ Maker = Callable[[MemorySystem], Operation]
 USERS = 1_000
 #: Memories in the store, and what is measured there.
 STORES = {"10k": 10_000, "100k": 100_000}
-FIRST, SEARCH, ADD = "first", "search", "add"
+FIRST, SEARCH, ADD, ADDS = "first", "search", "add", "add16"
+#: Clients that add at once.
+CLIENTS = 16
 #: Users in the store while one of them searches.
 OTHERS = {"others/10": 10, "others/100": 100, "others/1000": 1_000}
-WORKS = (*(f"{work}/{size}" for size in STORES for work in (FIRST, SEARCH, ADD)), *OTHERS)
+WORKS = (*(f"{work}/{size}" for size in STORES for work in (FIRST, SEARCH, ADD, ADDS)), *OTHERS)
 #: Users who search and add again and again; the others but the first wait for their first search.
 ACTIVE = 50
 #: Memories that a user adds before the next one does, while a store is filled.
 TOGETHER = 5
 #: Additions that are looked up afterwards.
 LOOKED_UP = 10
+#: Where the statements begin that several clients add; one client adds those before.
+SHARED = 1_000
 
 SYSTEMS: tuple[Callable[[], MemorySystem], ...] = (
     Floor,
     FloorHeld,
     Recollect,
     LangGraphStore,
+    LangGraphAsync,
     Chroma,
     Mem0,
     Mem0Chroma,
 )
+#: Systems that differ from another one only while several clients add.
+ONLY_TOGETHER = (LangGraphAsync,)
 
 
 class Bench:
@@ -62,6 +69,7 @@ class Bench:
         self.search = Effort(repetitions=3, seconds=0.3 if options.quick else 1)
         self.first = Effort(repetitions=3, seconds=0, at_least=10 if options.quick else 15)
         self.add = Effort(repetitions=3, seconds=0, at_least=25 if options.quick else 100)
+        self.adds = Effort(repetitions=3, seconds=0, at_least=5 if options.quick else 20)
         self.systems = list(SYSTEMS)
         self.questions = make_questions(1_000)
         self._folder = folder
@@ -78,9 +86,14 @@ class Bench:
         """Return the works of this store that are measured while it grows."""
         return {work: users for work, users in OTHERS.items() if size == self.growing and work in self.works}
 
+    def contending(self, work: str) -> int:
+        """Return how many systems do this work."""
+        return sum(work.startswith(f"{ADDS}/") or make not in ONLY_TOGETHER for make in self.systems)
+
     def effort(self, work: str) -> Effort:
         """Return how long to measure this work."""
-        return {FIRST: self.first, ADD: self.add}.get(work.split("/", maxsplit=1)[0], self.search)
+        efforts = {FIRST: self.first, ADD: self.add, ADDS: self.adds}
+        return efforts.get(work.split("/", maxsplit=1)[0], self.search)
 
 
 class People:
@@ -89,7 +102,7 @@ class People:
     def __init__(self, memories: int) -> None:
         """Let each user know as much as the next, with something left to add."""
         self._each = memories // USERS
-        statements = make_statements(memories + memories // 10 + 1_000)
+        statements = make_statements(memories + memories // 10 + SHARED + 1_000)
         self._statements, self.news = statements[:memories], statements[memories:]
         order = random.Random(7).sample(range(1, USERS), USERS - 1)
         self.active, self._waiting = order[:ACTIVE], order[ACTIVE:]
@@ -115,7 +128,7 @@ class People:
 async def _measure(report: Report, options: Options, folder: Path) -> None:
     bench = Bench(report, options, folder)
     await _look_around(bench)
-    report.expect(sum(steps(len(bench.systems), bench.effort(work)) for work in bench.works))
+    report.expect(sum(steps(bench.contending(work), bench.effort(work)) for work in bench.works))
     for size, memories in STORES.items():
         works = [work for work in bench.works if work.endswith(f"/{size}")]
         if works or bench.others(size):
@@ -151,14 +164,20 @@ async def _measure_store(bench: Bench, size: str, people: People, works: Sequenc
         for system in systems:
             await _check_search(system, people)
         for work in works:
-            make = {FIRST: _first, SEARCH: _again, ADD: _adding}[work.split("/", maxsplit=1)[0]](bench, people)
-            contenders = _contenders(systems, make)
-            if not work.startswith(FIRST):
-                await _warm_up(bench, systems, people)
-            await compare(bench.report, work, contenders, bench.effort(work))
-        if f"{ADD}/{size}" in works:
-            for system in systems:
-                await _check_added(system, bench, people)
+            await _measure_work(bench, work, systems, people)
+
+
+async def _measure_work(bench: Bench, work: str, systems: Sequence[MemorySystem], people: People) -> None:
+    kind = work.split("/", maxsplit=1)[0]
+    make = {FIRST: _first, SEARCH: _again, ADD: _adding, ADDS: _adding_together}[kind](bench, people)
+    clients = CLIENTS if kind == ADDS else 1
+    if kind != FIRST:
+        await _warm_up(bench, systems, people)
+    await compare(bench.report, work, _contenders(systems, make, clients), bench.effort(work))
+    if kind in (ADD, ADDS):
+        for system in systems:
+            if clients > 1 or not isinstance(system, ONLY_TOGETHER):
+                await _check_added(system, bench.effort(work), people, SHARED if kind == ADDS else 0, clients)
 
 
 async def _warm_up(bench: Bench, systems: Sequence[MemorySystem], people: People) -> None:
@@ -175,8 +194,12 @@ async def _fill(bench: Bench, systems: Sequence[MemorySystem], size: str, known:
         await system.fill(known)
 
 
-def _contenders(systems: Sequence[MemorySystem], make: Maker) -> list[Contender]:
-    return [Contender(system.name, make(system), threaded=system.threaded) for system in systems]
+def _contenders(systems: Sequence[MemorySystem], make: Maker, clients: int = 1) -> list[Contender]:
+    return [
+        Contender(system.name, make(system), clients, system.threaded)
+        for system in systems
+        if clients > 1 or not isinstance(system, ONLY_TOGETHER)
+    ]
 
 
 def _of_one_user(bench: Bench) -> Maker:
@@ -203,11 +226,16 @@ def _again(bench: Bench, people: People) -> Maker:
     )
 
 
-def _adding(_bench: Bench, people: People) -> Maker:
+def _adding_together(bench: Bench, people: People) -> Maker:
+    """Let the active users add what one client did not add before."""
+    return _adding(bench, people, SHARED)
+
+
+def _adding(_bench: Bench, people: People, first: int = 0) -> Maker:
     """Let the active users add something new in turn."""
 
     def make(system: MemorySystem) -> Operation:
-        places = itertools.count()
+        places = itertools.count(first)
 
         def operation(_client: int, _count: int) -> object:
             place = next(places)
@@ -227,8 +255,8 @@ async def _check_search(system: MemorySystem, people: People) -> None:
             raise SystemExit(f"{system.name} did not find what user {user} said")
 
 
-async def _check_added(system: MemorySystem, bench: Bench, people: People) -> None:
-    added = (bench.add.repetitions + 1) * bench.add.at_least
+async def _check_added(system: MemorySystem, effort: Effort, people: People, first: int, clients: int) -> None:
+    added = first + (effort.repetitions + 1) * effort.at_least * clients
     for place in range(added - LOOKED_UP, added):
         found = await _answer(system.search(people.active[place % ACTIVE], people.news[place]))
         if found[0] != people.news[place]:

@@ -86,6 +86,38 @@ class LangGraphStore:
         self._store.conn.close()
 
 
+class LangGraphAsync(LangGraphStore):
+    """The same store with LangGraph's `AsyncSqliteStore` for additions, which puts what several tasks add together."""
+
+    name: ClassVar[str] = "langgraph+async"
+    threaded: ClassVar[bool] = False
+
+    async def open(self, folder: Path) -> None:
+        """Open the file twice: to fill and to search it as the other does, and to add."""
+        await super().open(folder)
+        import aiosqlite
+        import pysqlite3
+        from langgraph.store.sqlite import AsyncSqliteStore
+
+        path = str(folder / "langgraph.db")
+        self._connection: Any = aiosqlite.Connection(lambda: pysqlite3.connect(path, isolation_level=None), 64)
+        await self._connection
+        for pragma in ("journal_mode = wal", "synchronous = full"):
+            await self._connection.execute(f"pragma {pragma}")
+        index: Any = {"dims": DIMENSIONS, "embed": self._embed, "text_fields": ["text"]}
+        self._async_store = AsyncSqliteStore(self._connection, index=index)
+        await self._async_store.setup()
+
+    def add(self, user: int, text: str) -> Any:
+        """Put one item, with those of other tasks that wait."""
+        return self._async_store.aput((user_name(user),), str(uuid4()), {"text": text})
+
+    async def close(self) -> None:
+        """Close both connections."""
+        await self._connection.close()
+        await super().close()
+
+
 class Chroma:
     """Chroma inside the process, one collection for all users, searched with a condition on the user.
 

@@ -6,6 +6,7 @@ Every system embeds with the same vectors, so that what differs is what it does 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,10 @@ class MemorySystem(Protocol):
 
 
 class Floor:
-    """One connection: an insert and a commit to add, one read of the user's vectors and a product to search."""
+    """One connection: an insert and a commit to add, one read of the user's vectors and a product to search.
+
+    Several clients take turns at a lock.
+    """
 
     name: ClassVar[str] = "floor"
     threaded: ClassVar[bool] = True
@@ -84,6 +88,7 @@ class Floor:
             " primary key (user, number)) without rowid"
         )
         self._numbers = itertools.count()
+        self._lock = threading.Lock()
 
     async def fill(self, known: Sequence[Known]) -> None:
         """Insert everything in one transaction."""
@@ -99,7 +104,9 @@ class Floor:
 
     def add(self, user: int, text: str) -> None:
         """Insert and commit."""
-        self._connection.execute(_INSERT, (user_name(user), next(self._numbers), text, _packed(embedded([text])[0])))
+        vector = _packed(embedded([text])[0])
+        with self._lock:
+            self._connection.execute(_INSERT, (user_name(user), next(self._numbers), text, vector))
 
     def search(self, user: int, text: str) -> list[str]:
         """Read what the user said, multiply, and keep the best."""

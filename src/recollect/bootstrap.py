@@ -16,25 +16,34 @@ from recollect.ports.clock import Clock
 from recollect.ports.embedder import Embedder
 from recollect.ports.events import Events
 from recollect.ports.jobs import JobStore
-from recollect.ports.meter import Meter, NoMeter
+from recollect.ports.keys import KeyStore
+from recollect.ports.meter import NoMeter
 from recollect.ports.responder import Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
 from recollect.ports.windows import WindowCache
 from recollect.providers.metered import MeteredModel
-from recollect.service.chat import Chat, ChatOptions
+from recollect.service.chat import Chat
+from recollect.service.chat_request import ChatOptions
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.service.context import ContextOptions, Contexts
 from recollect.service.conversations import Conversations
+from recollect.service.identity import Identity
 from recollect.service.job_attempts import AttemptLimits, Handler
+from recollect.service.jobs import Jobs
 from recollect.service.keeping import EXTRACT, TIDY, TITLE, Keeper, KeeperOptions
+from recollect.service.keys import Keys
 from recollect.service.ledger import Ledger
 from recollect.service.lifecycle import EXPIRE, PRUNE, Lifecycle, LifecycleOptions
 from recollect.service.means import Means
 from recollect.service.notes import Notes
 from recollect.service.patience import Pace
+from recollect.service.readiness import ReadinessCheck
 from recollect.service.recollect import Outside, Recollect, UseCases
+from recollect.service.streams import StreamOptions, Streams
 from recollect.service.titles import Titles
+from recollect.service.tools import Toolbox
+from recollect.service.turn_taking import ChatParts
 from recollect.service.worker import Worker, WorkerOptions
 from recollect.settings import Settings
 from recollect.storage.local_events import LocalEvents
@@ -82,6 +91,7 @@ class _Ground(NamedTuple):
 def assemble(store: Store, settings: Settings, clock: Clock = system_clock, events: Events | None = None) -> Recollect:
     """Put the service together on an open store; its worker is not started yet."""
     from recollect.providers.choose import open_model
+    from recollect.service.account import Account
     from recollect.telemetry.prometheus import PrometheusMeter
 
     meter = PrometheusMeter()
@@ -98,26 +108,64 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
     model = None if chosen is None else MeteredModel(chosen, meter)
     ground = _Ground(store, settings, means, model)
     compactor = _compactor(ground)
-    lifecycle = _lifecycle(store, settings, clock)
+    lifecycle = _lifecycle(store, settings, means)
     memory = _memory(ground)
-    worker = new_worker(store, _handlers(ground, compactor, lifecycle, memory), settings, clock, meter)
+    worker = new_worker(store, _handlers(ground, compactor, lifecycle, memory), settings, clock, means)
     keeper = _keeper(ground, compactor, memory)
     contexts = _contexts(ground, keeper, memory)
+    notes = Notes(store, means.events, clock=clock)
+    chat = _chat(ground, keeper, contexts, Toolbox(notes, memory.recall if settings.memory.enabled else None))
     use = UseCases(
-        chat=_chat(ground, keeper, contexts),
-        conversations=Conversations(store, keeper, clock=clock, new_id=new_id),
+        chat=chat,
+        streams=Streams(chat, store, StreamOptions(linger=timedelta(seconds=settings.server.resume_seconds))),
+        conversations=Conversations(store, keeper, clock=clock, new_id=new_id, events=means.events),
         contexts=contexts,
         memories=memory.memories,
         learner=memory.learner,
         recall=memory.recall,
         forgetting=memory.forgetting,
-        notes=Notes(store, means.events, clock=clock),
+        notes=notes,
         embedding=memory.embedding,
         lifecycle=lifecycle,
         ledger=ledger,
+        identity=open_identity(store, settings, clock),
+        jobs=Jobs(store, means),
+        account=Account(store, keeper, memory.embedding, means),
+        readiness=_readiness(ground, worker),
     )
-    outside = Outside(events=means.events, embedder=memory.embedder, model=model, metrics=meter.render)
+    outside = Outside(means.events, memory.embedder, model, meter, meter.render)
     return Recollect(store, use, worker=worker, outside=outside)
+
+
+def open_identity(store: KeyStore, settings: Settings, clock: Clock = system_clock) -> Identity:
+    """Return what finds out who calls; raise `SettingsError` if what verifies tokens cannot be used."""
+    verifier = None
+    if settings.auth.jwt_algorithm is not None:
+        from recollect.identity.jwt import open_verifier
+
+        verifier = open_verifier(settings.auth, clock)
+    return Identity(Keys(store, clock=clock, new_id=new_id), verifier=verifier, mode=settings.auth.mode)
+
+
+@asynccontextmanager
+async def open_keys(settings: Settings) -> AsyncIterator[Keys]:
+    """Open the API keys of the database alone, for whoever looks after them."""
+    store = await open_store(settings)
+    keys = Keys(store, clock=system_clock, new_id=new_id)
+    try:
+        yield keys
+    finally:
+        await keys.flush()
+        await store.close()
+
+
+def _readiness(ground: _Ground, worker: Worker) -> ReadinessCheck:
+    from recollect.storage.store import SqlStore
+
+    store = ground.store
+    # Only the store with a cache of ours can tell; for any other there is nothing to be away.
+    is_up = (lambda: store.cache_is_up) if isinstance(store, SqlStore) else (lambda: True)
+    return ReadinessCheck(store, cache_is_up=is_up, model=ground.model, worker=worker)
 
 
 def _handlers(ground: _Ground, compactor: Compactor, lifecycle: Lifecycle, memory: _Memory) -> dict[str, Handler]:
@@ -137,7 +185,8 @@ def _handlers(ground: _Ground, compactor: Compactor, lifecycle: Lifecycle, memor
         ERASE_MEMORY: memory.memories.erase_memory_job,
     }
     if ground.model is not None:
-        handlers[TITLE] = Titles(ground.store, ground.model, clock=ground.means.clock).title_job
+        titles = Titles(ground.store, ground.model, clock=ground.means.clock, events=ground.means.events)
+        handlers[TITLE] = titles.title_job
     return {kind: ground.means.ledger.billed(kind, handler) for kind, handler in handlers.items()}
 
 
@@ -161,9 +210,11 @@ def _keeper(ground: _Ground, compactor: Compactor, memory: _Memory) -> Keeper:
     )
 
 
-def _chat(ground: _Ground, keeper: Keeper, contexts: Contexts) -> Chat:
-    options = ChatOptions(write_policy=ground.settings.storage.write_policy)
-    return Chat(ground.store, keeper, contexts, _responder(ground.model), ground.means, options)
+def _chat(ground: _Ground, keeper: Keeper, contexts: Contexts, toolbox: Toolbox) -> Chat:
+    storage = ground.settings.storage
+    options = ChatOptions(write_policy=storage.write_policy, volatile_fallback=storage.volatile_fallback)
+    responder = _responder(ground.model)
+    return Chat(ChatParts(ground.store, keeper, contexts, responder, toolbox, ground.means, options))
 
 
 class _Memory(NamedTuple):
@@ -223,7 +274,8 @@ def _contexts(ground: _Ground, keeper: Keeper, memory: _Memory) -> Contexts:
 def _compactor(ground: _Ground) -> Compactor:
     history = ground.settings.history
     generators = choose_generator(history, ground.model)
-    return Compactor(ground.store, generators, CompactionSettings.of(history), clock=ground.means.clock, new_id=new_id)
+    settings = CompactionSettings.of(history, learns=ground.settings.memory.enabled)
+    return Compactor(ground.store, generators, settings, clock=ground.means.clock, new_id=new_id)
 
 
 def _strategy(ground: _Ground, compactor: Compactor) -> Strategy:
@@ -239,11 +291,11 @@ def _strategy(ground: _Ground, compactor: Compactor) -> Strategy:
     )
 
 
-def _lifecycle(store: Store, settings: Settings, clock: Clock) -> Lifecycle:
+def _lifecycle(store: Store, settings: Settings, means: Means) -> Lifecycle:
     days = settings.archive.retention_days
     retention = None if days is None else timedelta(days=days)
     options = LifecycleOptions(timeout=settings.sessions.timeout, retention=retention)
-    return Lifecycle(store, options, clock=clock, new_id=new_id)
+    return Lifecycle(store, options, clock=means.clock, new_id=new_id, events=means.events)
 
 
 def _responder(model: ChatModel | None) -> Responder:
@@ -327,7 +379,7 @@ def new_worker(
     handlers: Mapping[str, Handler],
     settings: Settings,
     clock: Clock = system_clock,
-    meter: Meter | None = None,
+    means: Means | None = None,
 ) -> Worker:
     """Return a worker with a name of its own that does these kinds of jobs."""
     jobs = settings.jobs
@@ -337,7 +389,8 @@ def new_worker(
         poll=timedelta(seconds=jobs.poll_seconds),
         drain=timedelta(seconds=jobs.drain_seconds),
         keep_done=timedelta(days=jobs.keep_done_days),
-        meter=meter or NoMeter(),
+        meter=NoMeter() if means is None else means.meter,
+        events=None if means is None else means.events,
         limits=AttemptLimits(
             lease=timedelta(seconds=jobs.lease_seconds), timeout=timedelta(seconds=jobs.timeout_seconds)
         ),

@@ -20,6 +20,8 @@ Errors carry ids and limits, never user text, and know nothing of HTTP.
     │  ├─ RequestInFlightError
     │  └─ IdempotencyMismatchError
     ├─ LimitExceededError
+    │  └─ RateLimitedError
+    ├─ UnauthenticatedError
     ├─ PermissionDeniedError
     ├─ StorageError
     │  ├─ StorageUnavailableError
@@ -149,6 +151,18 @@ class LimitExceededError(RecollectError):
     code = "limit_exceeded"
 
 
+class RateLimitedError(LimitExceededError):
+    """The caller asks too often; wait, then retry."""
+
+    code = "rate_limited"
+
+
+class UnauthenticatedError(RecollectError):
+    """Who calls is not known."""
+
+    code = "unauthenticated"
+
+
 class PermissionDeniedError(RecollectError):
     """The caller is known but may not do this."""
 
@@ -218,6 +232,11 @@ class ProviderRejectedError(ProviderError):
     """The provider refused the request."""
 
     code = "provider_rejected"
+
+    def __init__(self, *args: object, status: int = 0) -> None:
+        super().__init__(*args)
+        #: The HTTP status of the refusal, or 0 if there was none.
+        self.status = status
 
 
 class ProviderOutputError(ProviderError):

@@ -117,8 +117,9 @@ async def test_a_server_that_goes_on_has_it_in_no_log_and_no_cache(tmp_path: Pat
         settings = Settings.load({"storage.database": database.url, "jobs.inside": False}, environ={})
         async with await recollect.open(settings) as service:
             scope = Scope()
-            for conversation_id in (said["conversation_id"], asked.json()["conversation_id"]):
-                await service.conversations.delete(scope, conversation_id)
+            # The answer to the question stands in another conversation.
+            receipt = await service.conversations.delete(scope, said["conversation_id"])
+            assert receipt.erased.messages == 3
             with pytest.raises(NotFoundError):
                 await service.store.list_messages(scope, MessageQuery(conversation_id=said["conversation_id"]))
         again = client.post("/api/chat", json={"message": question})

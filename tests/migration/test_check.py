@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.domain.page import SearchQuery
+from recollect.domain.repeating import Repeated, memory, repeating
 from recollect.errors import StorageError
 from recollect.storage.verify import Damage, unseen
 from recollect.testing import samples as sample
@@ -61,6 +62,18 @@ async def test_changed_rows_of_postgres_are_found_and_named(postgres: PostgresDa
         postgres.execute(change)
     found = problems(postgres)
     assert [said for said in changes.values() if not any(said in text for text in found)] == []
+
+
+async def test_a_reply_whose_source_is_no_longer_followed_is_found(database: Database) -> None:
+    async with database.store() as store:
+        await fill(store)
+        quote = repeating([Repeated("c1", "m1"), memory("y1")])
+        replies = [sample.message(name, role="assistant", metadata=quote) for name in ("r1", "r2")]
+        await store.append(ALICE, sample.append("c9", *replies))
+        await store.put_summary(ALICE, sample.summary("s9", "r1", conversation_id="c9", delete_originals=True))
+    assert problems(database) == []
+    database.execute("DELETE FROM repeats WHERE message_id = 'r2' AND source_id = 'y1'")
+    assert problems(database) == ["repeats acme/alice differs from what the replies repeat"]
 
 
 async def test_what_postgres_should_have_refused_is_found(postgres: PostgresDatabase) -> None:

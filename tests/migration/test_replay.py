@@ -15,7 +15,9 @@ from recollect.domain.conversation import ConversationQuery
 from recollect.domain.erasure import memory_tombstone, message_tombstone
 from recollect.domain.job import JobQuery
 from recollect.domain.memory import MemoryChanges, Source
+from recollect.domain.message import NewMessage
 from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.repeating import Repeated, repeating
 from recollect.errors import ErasedError, NotFoundError
 from recollect.ports.store import Store
 from recollect.storage.maintenance import RestoreOptions, RestoreReport
@@ -114,6 +116,30 @@ async def test_a_restored_transcript_does_not_come_back_by_a_replay(database: Da
         assert (await store.add_memories(ALICE, (learned,))).refused == ("ys2",)
 
 
+async def test_a_reply_that_went_with_what_it_repeats_is_not_in_the_restored_data(
+    database: Database, tmp_path: Path
+) -> None:
+    def answered(reply_id: str, source: Repeated) -> NewMessage:
+        return sample.message(reply_id, f"it was {SECRET}", role="assistant", metadata=repeating([source]))
+
+    async with database.store() as store:
+        await store.append(ALICE, sample.append("a0", answered("r1", Repeated("c3", "secret"))))
+        await store.append(ALICE, sample.append("z0", answered("r2", Repeated("a0", "r1")), "kept"))
+
+    async def erase_twice(store: Store) -> None:
+        await store.erase_message(ALICE, "z0", "r2", sample.erasure("first", at=after(8)))
+        await erase_message(store)
+
+    report = await restored(database, tmp_path, erase_twice)
+    assert report.erased.messages == 3
+    async with database.store() as store:
+        assert SECRET not in await everything(store, ALICE)
+        again = await store.append(ALICE, sample.append("a0", answered("r3", Repeated("c3", "secret"))))
+        assert again.refused == ("r3",)
+        receipts = await store.list_audit(ALICE, AuditQuery(limit=100))
+        assert {"first", "gone"} <= {one.detail.get("receipt_id") for one in receipts}
+
+
 async def test_what_came_and_went_after_the_backup_cannot_come_again(database: Database, tmp_path: Path) -> None:
     async def come_and_go(store: Store) -> None:
         await store.append(ALICE, sample.append("c3", "brief"))
@@ -129,7 +155,8 @@ async def test_what_came_and_went_after_the_backup_cannot_come_again(database: D
 
     report = await restored(database, tmp_path, come_and_go)
     assert not report.erased.any()
-    assert report.tombstones == 5
+    # A memory leaves the mark of what it said and that of its id.
+    assert report.tombstones == 6
     async with database.store() as store:
         assert (await store.append(ALICE, sample.append("c3", "brief"))).refused == ("brief",)
         with pytest.raises(ErasedError):

@@ -19,6 +19,7 @@ from recollect.domain.memory import NewMemory, Source
 from recollect.domain.message import NewMessage
 from recollect.domain.note import NoteChange
 from recollect.domain.page import MessageQuery
+from recollect.domain.repeating import Repeated, memory, repeating
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.domain.turn import Append, ArchiveBatch
@@ -158,6 +159,25 @@ class StoreMachine(MemoryRules):
     @rule(data=st.data())
     def append(self, data: DataObject) -> None:
         self.both("append", self.draw_scope(data), self.draw_append(data))
+
+    @rule(data=st.data(), count=st.integers(1, 2))
+    def repeat_something(self, data: DataObject, count: int) -> None:
+        scope = self.draw_scope(data)
+        held = self.peek(scope)
+        known = [Repeated(*place) for place in held.messages] + [memory(memory_id) for memory_id in held.memories]
+        named = [mostly(data, known, [Repeated("c1", "m0"), memory("k1")]) for _ in range(count)]
+        self.message_count += 1
+        said = NewMessage(
+            id=f"m{self.message_count}",
+            role="assistant",
+            content=data.draw(values.texts),
+            created_at=self.now,
+            metadata=repeating(named),
+        )
+        place = self.draw_conversation(data, scope)
+        again = Append(conversation_id=place, messages=(said,), at=self.now, create=True)
+        self.appended.append(again)
+        self.both("append", scope, again)
 
     @rule(data=st.data())
     def record_a_turn(self, data: DataObject) -> None:

@@ -67,8 +67,10 @@ def read(method: str, *arguments: SearchStrategy[Any]) -> SearchStrategy[tuple[s
 @st.composite
 def message_queries(draw: DrawFn, message_ids: Sequence[str]) -> MessageQuery:
     """Draw a page at an end, before a message or after one."""
-    side = draw(st.sampled_from((None, "before", "after")))
-    place: dict[str, Any] = {side: draw(st.sampled_from(message_ids))} if side else {}
+    side = draw(st.sampled_from((None, "before", "after", "from_start")))
+    place: dict[str, Any] = {}
+    if side is not None:
+        place[side] = True if side == "from_start" else draw(st.sampled_from(message_ids))
     conversation_id, limit = draw(values.conversation_ids), draw(limits)
     return MessageQuery(conversation_id=conversation_id, limit=limit, all_branches=draw(values.rarely), **place)
 

@@ -21,6 +21,8 @@ from recollect.domain.job import NewJob
 from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryChanges, NewMemory, Source
 from recollect.domain.message import STATUSES, NewMessage, ToolCall, WrittenRole
 from recollect.domain.note import OPERATIONS, NoteChange
+from recollect.domain.passage import REPEATS
+from recollect.domain.repeating import Repeated, memory, repeating
 from recollect.domain.turn import MODES, Append, TurnRecord, Usage
 from recollect.domain.usage import UsageEntry
 from recollect.domain.vector import MessageVector, Vector
@@ -134,10 +136,20 @@ def messages(draw: DrawFn, now: datetime, new: Sequence[str], old: Sequence[str]
         for name in ("suggested_values", "suggested_actions", "custom_payload"):
             more[name] = draw(json_values)
         more |= {"metadata": draw(json_objects), "name": draw(words), "status": draw(st.sampled_from(STATUSES))}
+    if role == "assistant" and draw(flags):
+        more["metadata"] = draw(repetitions(old))
     if draw(rarely):
         more["parent_id"] = draw(st.sampled_from((None, *old, new[0])))
     message_id = draw(st.sampled_from((*new, *new, *new, *old)))
     return NewMessage(id=message_id, role=role, created_at=draw(times(now)), **more)
+
+
+def repetitions(ids: Sequence[str]) -> SearchStrategy[dict[str, Any]]:
+    """Draw what a reply says that it repeats: messages, memories, or what names nothing."""
+    said = st.builds(Repeated, st.sampled_from(CONVERSATIONS[:2]), st.sampled_from(ids))
+    known = st.sampled_from(MEMORIES[:4]).map(memory)
+    named = st.lists(said | known, max_size=3).map(repeating)
+    return named | st.sampled_from([{REPEATS: value} for value in JSON])
 
 
 tool_calls = st.lists(

@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.http.app import create_app
 from recollect.http.errors import status_of
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
 from recollect.settings import HistorySettings, Settings
 from recollect.testing.clock import START

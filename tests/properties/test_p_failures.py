@@ -22,7 +22,7 @@ from recollect.errors import (
 )
 from recollect.history.generators import ExtractiveGenerator
 from recollect.history.plan import PlanSettings, next_step
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.compaction import CompactionSettings
 from recollect.settings import HistorySettings
 from recollect.testing.samples import ids_of

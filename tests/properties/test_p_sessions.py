@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.domain.conversation import Conversation
 from recollect.domain.page import SearchQuery
 from recollect.errors import ConversationNotFoundError
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from tests.support.drawn_messages import Said, Speaker, histories, talks
 from tests.support.service_rig import C, Options, Place, Rig
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.summary import Summary
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.testing.samples import ids_of
 from tests.support.drawn_messages import Speaker, client_ids, histories, json_values, talks, texts, times
 from tests.support.service_rig import C, Echo, Options, Place, Rig

@@ -14,7 +14,7 @@ from recollect.domain.message import Message
 from recollect.errors import ConflictError, InvalidMessageError, NotFoundError, ProviderOutputError
 from recollect.history.extractive import AT_MOST
 from recollect.history.plan import PlanSettings
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.settings import HistorySettings, Settings
 from recollect.storage.store import SqlStore
 from recollect.testing.samples import ids_of

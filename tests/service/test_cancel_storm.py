@@ -15,7 +15,7 @@ from recollect.bootstrap import new_id, system_clock
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.scope import Scope
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.settings import Settings
 from recollect.storage.postgres import PostgresDriver
 from recollect.testing.models import ScriptedModelServer, ScriptedReply

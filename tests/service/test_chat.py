@@ -15,14 +15,19 @@ from recollect.errors import (
     ProviderUnavailableError,
     StorageUnavailableError,
 )
+from recollect.ports.chat_model import TextDelta
 from recollect.ports.meter import NoMeter
-from recollect.ports.responder import Question, Reply
-from recollect.service.chat import Chat, ChatOptions, ChatRequest
+from recollect.ports.responder import Hear, Question, Reply
+from recollect.service.chat import Chat
+from recollect.service.chat_request import ChatOptions, ChatRequest
 from recollect.service.context import ContextOptions, Contexts
 from recollect.service.keeping import no_wake
 from recollect.service.ledger import Ledger
 from recollect.service.means import Means
+from recollect.service.notes import Notes
 from recollect.service.recollect import Recollect
+from recollect.service.tools import Toolbox
+from recollect.service.turn_taking import ChatParts
 from recollect.storage.local_events import LocalEvents
 from recollect.testing.clock import FakeClock, ids
 from recollect.testing.samples import ALICE, ids_of, message
@@ -37,11 +42,12 @@ class Scripted:
         self.asked: list[Question] = []
         self.error = error
 
-    async def reply(self, question: Question) -> Reply:
+    async def reply(self, question: Question, hear: Hear) -> Reply:
         self.asked.append(question)
         if self.error is not None:
             raise self.error
-        return Reply(text=f"re: {question.text}")
+        hear(TextDelta(f"re: {question.text}"))
+        return Reply()
 
 
 def chat_of(
@@ -58,7 +64,8 @@ def chat_of(
         wake=no_wake,
     )
     contexts = service.contexts if remembers else Contexts(service.store, keeper, None, ContextOptions())
-    return Chat(service.store, keeper, contexts, responder, means, ChatOptions(**options))
+    toolbox = Toolbox(Notes(service.store, means.events, clock=clock), None)
+    return Chat(ChatParts(service.store, keeper, contexts, responder, toolbox, means, ChatOptions(**options)))
 
 
 def told(question: Question, kind: str) -> list[str]:
@@ -104,7 +111,7 @@ async def test_what_only_the_client_has_is_shown_once(service: Recollect, clock:
     await service.conversations.add_messages(ALICE, "c1", [message("m1")])
     responder = Scripted()
     unsaved = (message("m1"), message("m2", "not archived yet"))
-    request = ChatRequest(text="Hello", conversation_id="c1", write_policy="client", unsaved=unsaved)
+    request = ChatRequest(text="Hello", conversation_id="c1", write_policy="client", new_messages=unsaved)
     await chat_of(service, responder, clock).turn(ALICE, request)
     assert told(responder.asked[0], "window") == ["m1", "m2"]
     batch = await service.conversations.archive(ALICE, "c1", unsaved)
@@ -152,7 +159,7 @@ async def test_a_request_that_was_stopped_may_be_tried_again(service: Recollect,
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"text": ""}, {"text": "a\0b"}, {"text": "x", "write_policy": "never"}, {"text": "x", "unsaved": ("m1",)}],
+    [{"text": ""}, {"text": "a\0b"}, {"text": "x", "write_policy": "never"}, {"text": "x", "new_messages": ("m1",)}],
 )
 def test_wrong_requests_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):

@@ -15,7 +15,7 @@ from recollect.domain.conversation import ConversationQuery
 from recollect.domain.job import ClaimRequest, Job, JobQuery, NewJob
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import FakeClock
 from recollect.testing.samples import message

@@ -13,7 +13,7 @@ from recollect.domain.message import Message, NewMessage
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.ports.store import Store
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.settings import Settings
 from tests.support.services import Parts, opened, settings_of
 

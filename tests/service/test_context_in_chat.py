@@ -12,7 +12,7 @@ from recollect.domain.message import ToolCall
 from recollect.errors import ProviderUnavailableError, StorageUnavailableError
 from recollect.ports.chat_model import ModelRequest
 from recollect.recall.passages import PassageIndex
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.memories import Statement
 from recollect.service.notes import NoteRequest
 from recollect.service.recollect import Recollect

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.domain.job import JobQuery
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.testing.models import Fault, ScriptedReply
 from recollect.testing.models.conformance import ENDLESS, SLOW, UNAVAILABLE
 from recollect.testing.models.script import JSON_FAULTS

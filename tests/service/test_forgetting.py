@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.domain.forgetting import has_faded
 from recollect.domain.memory import Memory, MemoryQuery, memory_from
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.memories import Correction, Statement
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import START, FakeClock

@@ -17,13 +17,14 @@ from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.errors import IdempotencyMismatchError, RequestInFlightError
 from recollect.http.errors import status_of
 from recollect.ports.store import Store
-from recollect.service.chat import Chat, ChatReply, ChatRequest
+from recollect.service.chat import Chat
+from recollect.service.chat_request import ChatOptions, ChatReply, ChatRequest
 from recollect.testing import raises
 from tests.support.service_process import SCOPE, ChildOperator
 from tests.support.services import opened, settings_of
 
 REQUEST = ChatRequest(text="Remember my keys.", conversation_id="c", key="k")
-LEASE = timedelta(minutes=5)
+LEASE = ChatOptions().lease
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -110,7 +111,7 @@ async def test_a_key_is_free_again_after_the_lease_of_a_process_that_was_killed(
         await victim.end()
         with raises(RequestInFlightError):
             await chat.turn(SCOPE, REQUEST)
-        ahead = LEASE - timedelta(minutes=1)
+        ahead = LEASE - timedelta(seconds=10)
         with raises(RequestInFlightError):
             await chat.turn(SCOPE, REQUEST)
         ahead = LEASE

@@ -17,7 +17,7 @@ from recollect.domain.scope import Scope
 from recollect.domain.turn import Mode
 from recollect.errors import ConflictError, ConversationNotFoundError, JobNotFoundError, ProviderUnavailableError
 from recollect.extraction.prompting import SCHEMA, extraction_prompt
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
 from recollect.testing.models import Fault, ScriptedReply
 from recollect.testing.samples import ALICE, claims, ids_of, message

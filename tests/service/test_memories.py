@@ -19,7 +19,7 @@ from recollect.errors import (
     MemoryNotFoundError,
     StaleVersionError,
 )
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.memories import Correction, Statement
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import START, FakeClock

@@ -14,7 +14,7 @@ from recollect.domain.conversation import ConversationQuery
 from recollect.domain.page import SearchQuery
 from recollect.domain.window import Window
 from recollect.ports.chat_model import ModelState
-from recollect.service.chat import ChatReply, ChatRequest, WritePolicy
+from recollect.service.chat_request import ChatReply, ChatRequest, WritePolicy
 from recollect.service.recollect import Recollect
 from recollect.settings import Settings
 from recollect.testing.models import Fault, ScriptedReply

@@ -10,7 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from recollect.domain.job import JobQuery
-from recollect.service.chat import ChatRequest
+from recollect.providers.responder import MAX_ROUNDS
+from recollect.service.chat_request import ChatRequest
 from recollect.testing.models import Fault, ScriptedReply, WireProtocol
 from recollect.testing.models.conformance import ENDLESS, PARIS, REJECTED, SLOW, UNAVAILABLE, UNUSABLE, USABLE
 from recollect.testing.samples import ALICE, ids_of, message
@@ -62,21 +63,27 @@ async def check_turn(played: Played, fault: Fault) -> None:
     chat, model = played.service.chat, played.service.model
     assert model is not None
     reply = await chat.turn(ALICE, ChatRequest(text="I like tea.", conversation_id="c1", key="once"))
-    asked, answered = await played.messages()
+    asked, *rounds, answered = await played.messages()
     assert (asked, answered) == (reply.user_message, reply.message)
+    # A call of a tool that nobody offered is answered by saying so, and the model goes on.
+    assert all(fault in CALLS and "there is no tool" in one.content for one in rounds if one.role == "tool")
     assert (asked.role, asked.content, asked.status) == ("user", "I like tea.", "complete")
     assert (answered.role, answered.metadata) == ("assistant", {"responder": "small"})
     if fault in TEXT:
         assert answered.status == "complete"
         assert answered.content.strip()
     elif fault is not Fault.REFUSAL:
-        assert (answered.status, answered.content) == ("failed", "")
+        assert answered.status == "failed"
+        assert reply.failure is not None
         assert model.state.last_error is not None
-    assert (answered.status == "complete") == bool(answered.content)
-    assert len(played.server.seen) == 1
+    if fault is Fault.DISCONNECT:
+        assert answered.content == "Hello"
+    asked_without_tools = fault in REJECTED and reply.failure is not None and "HTTP 400" in reply.failure.detail
+    calls = min(1 + asked_without_tools + sum(one.role == "assistant" for one in rounds), MAX_ROUNDS)
+    assert len(played.server.seen) == calls
     # A retry of the same request gets the same answer and asks nobody.
     again = await chat.turn(ALICE, ChatRequest(text="I like tea.", conversation_id="c1", key="once"))
-    assert (again.message, len(played.server.seen)) == (reply.message, 1)
+    assert (again.message, len(played.server.seen)) == (reply.message, calls)
 
     played.answer(ScriptedReply(echo=True))
     after = await chat.turn(ALICE, ChatRequest(text="What do I like?", conversation_id="c1"))

@@ -13,7 +13,7 @@ from recollect.domain.message import NewMessage, ToolCall
 from recollect.errors import ConflictError
 from recollect.extraction.prompting import extraction_prompt
 from recollect.history.model_generator import summary_prompt
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.memories import Correction
 from recollect.service.recollect import Recollect
 from recollect.testing.models import ScriptedReply

@@ -15,7 +15,7 @@ import pytest
 from recollect.cache.redis_link import RedisLimits
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from tests.support.servers import RedisServer
 from tests.support.services import Parts, opened, settings_of
 

@@ -20,7 +20,7 @@ from recollect.errors import ProviderUnavailableError
 from recollect.ports.embedder import Embedder, TextKind
 from recollect.ports.meter import NoMeter
 from recollect.ports.store import Store
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.embedding import Embedding
 from recollect.service.knowledge import Knowledge
 from recollect.service.means import Means

@@ -12,7 +12,7 @@ from recollect import bootstrap
 from recollect.cache.local import LocalWindows
 from recollect.cache.redis import RedisWindows
 from recollect.cache.redis_link import RedisLimits
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
 from recollect.settings import Settings
 from recollect.storage.driver import Driver

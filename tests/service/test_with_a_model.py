@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from recollect.domain.job import Job, JobQuery
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
 from recollect.service.titles import Titles
 from recollect.testing.clock import FakeClock

@@ -144,6 +144,7 @@ def test_every_key_starts_with_tenant_and_user(postgres_url: str) -> None:
     assert others == {
         "meta_pkey": True,
         "schema_migrations_pkey": True,
+        "api_keys_id": False,
         "jobs_due": False,
         "jobs_leased": False,
         "message_terms_terms": False,
@@ -190,6 +191,8 @@ async def test_a_login_without_power_is_told_what_an_administrator_must_run(
         'GRANT recollect_jobs TO "Little One" WITH INHERIT FALSE;',
         "CREATE ROLE recollect_search NOLOGIN NOBYPASSRLS;",
         'GRANT recollect_search TO "Little One" WITH INHERIT FALSE;',
+        "CREATE ROLE recollect_keys NOLOGIN NOBYPASSRLS;",
+        'GRANT recollect_keys TO "Little One" WITH INHERIT FALSE;',
     ]
     with connect(server.address.url("shop")) as admin:
         admin.execute(script.encode())

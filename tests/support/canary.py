@@ -22,7 +22,7 @@ from recollect.history.generators import ExtractiveGenerator, Generators
 from recollect.history.plan import PlanSettings
 from recollect.ports.extractor import Extractor
 from recollect.ports.summary_generator import SummaryGenerator
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.service.learning import Learner
 from recollect.service.memories import Correction, Statement

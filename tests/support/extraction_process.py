@@ -32,7 +32,7 @@ from recollect.ports.extractor import Extracted, ExtractionRequest
 from recollect.ports.store import Store
 from recollect.ports.strategy import Work
 from recollect.service import recall as _loaded_before_a_fork  # noqa: F401
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.keeping import EXTRACT
 from recollect.service.learning import Learner
 from recollect.storage.store import SqlStore

@@ -10,7 +10,8 @@ from typing import Any, cast
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.window import Window
-from recollect.ports.responder import Question, Reply
+from recollect.ports.chat_model import TextDelta
+from recollect.ports.responder import Hear, Question, Reply
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, Work
 
@@ -70,10 +71,11 @@ class FaultyResponder:
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
-    async def reply(self, question: Question) -> Reply:
+    async def reply(self, question: Question, hear: Hear) -> Reply:
         if isinstance(self.answer, Exception):
             raise self.answer.with_traceback(None)
-        return Reply(text=self.answer)
+        hear(TextDelta(self.answer))
+        return Reply()
 
 
 class _Kept(logging.Handler):

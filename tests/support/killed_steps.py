@@ -82,6 +82,11 @@ class StepDriver:
         self._step("a read")
         return await self._driver.read(scope, work, quick=quick)
 
+    async def read_any(self, work: Work[T]) -> T:
+        """Count a read as one step."""
+        self._step("a read")
+        return await self._driver.read_any(work)
+
     async def write(self, scope: Scope, work: Work[T]) -> T:
         """Count each statement and the commit."""
         return self._committed(await self._driver.write(scope, self._counted(work)))

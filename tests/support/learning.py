@@ -43,7 +43,7 @@ class Counts:
 def counted_learner(service: Recollect, counts: Counts) -> Learner:
     """Return the learner of a service, but for its meter."""
     own = service.learner
-    means = msgspec.structs.replace(own._means, meter=counts)
+    means = msgspec.structs.replace(own._parts.means, meter=counts)
     return Learner(own._store, own._writer, own._extractors, means, own._options)
 
 
@@ -59,8 +59,8 @@ def found(*items: dict[str, Any]) -> ScriptedReply:
 
 async def tell(service: Recollect, scope: Scope, text: str, **more: Any) -> str:
     """Add a message that nobody answers, and return its id."""
-    message_id, conversation_id = service.chat._means.new_id(), more.pop("conversation_id", "c1")
-    said = message(message_id, text, **{"created_at": service.chat._means.clock(), **more})
+    message_id, conversation_id = service.chat._parts.means.new_id(), more.pop("conversation_id", "c1")
+    said = message(message_id, text, **{"created_at": service.chat._parts.means.clock(), **more})
     await service.conversations.add_messages(scope, conversation_id, [said])
     return message_id
 

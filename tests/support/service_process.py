@@ -21,7 +21,7 @@ from recollect.domain.message import NewMessage
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.errors import RecollectError
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
 from tests.support.services import PATIENT, WatchedWindows, opened, settings_of
 

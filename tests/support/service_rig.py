@@ -27,13 +27,15 @@ from recollect.domain.window import Window
 from recollect.embedding.static import StaticEmbedder
 from recollect.history.generators import ExtractiveGenerator, Generators
 from recollect.history.strategies import SUMMARISE, open_strategy
+from recollect.ports.chat_model import TextDelta
 from recollect.ports.meter import NoMeter
-from recollect.ports.responder import Question, Reply, Responder
+from recollect.ports.responder import Hear, Question, Reply, Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
 from recollect.ports.summary_generator import SummaryGenerator
 from recollect.ports.windows import Load, WindowCache
-from recollect.service.chat import Chat, ChatOptions
+from recollect.service.chat import Chat
+from recollect.service.chat_request import ChatOptions
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.service.context import ContextOptions, Contexts
 from recollect.service.conversations import Conversations
@@ -44,8 +46,11 @@ from recollect.service.knowledge import Knowledge
 from recollect.service.ledger import Ledger
 from recollect.service.lifecycle import Lifecycle, LifecycleOptions
 from recollect.service.means import Means
+from recollect.service.notes import Notes
 from recollect.service.patience import Pace, Patience
 from recollect.service.recall import Recall
+from recollect.service.tools import Toolbox
+from recollect.service.turn_taking import ChatParts
 from recollect.settings import HistorySettings
 from recollect.storage.driver import Driver
 from recollect.storage.local_events import LocalEvents
@@ -82,10 +87,11 @@ class Echo:
     def __init__(self) -> None:
         self.questions: list[Question] = []
 
-    async def reply(self, question: Question) -> Reply:
+    async def reply(self, question: Question, hear: Hear) -> Reply:
         """Repeat the question."""
         self.questions.append(question)
-        return Reply(text=f"You said: {question.text[:1000]}")
+        hear(TextDelta(f"You said: {question.text[:1000]}"))
+        return Reply()
 
 
 #: Read once, for it is the same for all.
@@ -148,7 +154,9 @@ class Rig:
             new_id=new_id,
         )
         contexts = Contexts(self.store, self.keeper, self._recall(), ContextOptions(budget=10_000_000))
-        self.chat = Chat(self.store, self.keeper, contexts, self.responder, self._means(), options.chat)
+        toolbox = Toolbox(Notes(self.store, LocalEvents(), clock=self.clock), None)
+        parts = ChatParts(self.store, self.keeper, contexts, self.responder, toolbox, self._means(), options.chat)
+        self.chat = Chat(parts)
         self._workers = numbers()
 
     def _recall(self) -> Recall | None:

@@ -40,6 +40,11 @@ class WatchedWindows:
         self.loads = 0
         self.death: Death = "never"
 
+    @property
+    def is_up(self) -> bool:
+        """Tell whether the inner cache is used."""
+        return self.inner.is_up
+
     async def get(self, scope: Scope, conversation_id: str, load: Load) -> Window:
         """Count the loads of the inner cache."""
 

@@ -19,7 +19,7 @@ from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary, newest_text
 from recollect.domain.terms import terms
-from recollect.storage import knowledge_rows, rows, usage
+from recollect.storage import keys, knowledge_rows, rows, usage
 from recollect.storage.driver import Row
 from recollect.storage.migrations.sqlite import prepare
 from recollect.storage.queries import load_queries
@@ -108,8 +108,10 @@ def _others(connection: apsw.Connection) -> dict[str, list[Row]]:
         "jobs": (every("find_job"), knowledge_rows.job_from),
         "requests": (every("find_request"), _check_request),
         "usage": (every("usage_of_period"), usage.entry_from),
+        "api_keys": (every("lock_key"), keys.key_from),
         "audit": (every("page_audit"), None),
         "memory_sources": ("SELECT * FROM memory_sources", None),
+        "repeats": ("SELECT * FROM repeats", None),
         "tombstones": ("SELECT * FROM tombstones", None),
     }
     found: dict[str, list[Row]] = {}

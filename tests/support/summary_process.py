@@ -39,7 +39,7 @@ from recollect.history.plan import PlanSettings
 from recollect.history.strategies import SUMMARISE
 from recollect.ports.store import Store
 from recollect.ports.strategy import Work
-from recollect.service.chat import ChatRequest
+from recollect.service.chat_request import ChatRequest
 from recollect.service.compaction import CompactionSettings, Compactor
 from recollect.settings import Settings
 from recollect.storage.driver import Driver

@@ -27,7 +27,7 @@ from recollect.errors import (
     StorageUnavailableError,
 )
 from recollect.ports.store import Store
-from recollect.service.chat import ChatReply, ChatRequest
+from recollect.service.chat_request import ChatReply, ChatRequest
 from recollect.service.recollect import Recollect
 from recollect.settings import Settings
 from recollect.sync import Blocking, BlockingIterator, BlockingOwner, BlockingRecollect, BlockingStore, LoopThread

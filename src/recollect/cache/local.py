@@ -96,6 +96,11 @@ class LocalWindows:
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def is_up(self) -> bool:
+        """Tell that it is used: it is in this process."""
+        return True
+
     async def get(self, scope: Scope, conversation_id: str, load: Load) -> Window:
         """Return the window, loaded once however many ask at the same time; what `load` raises is raised to all."""
         key = _key(scope, conversation_id)

@@ -113,6 +113,11 @@ class RedisWindows:
         """Return the connection, to see how it is."""
         return self._link
 
+    @property
+    def is_up(self) -> bool:
+        """Tell whether it is used, or passed by because it cannot be reached."""
+        return self._link.is_up
+
     async def get(self, scope: Scope, conversation_id: str, load: Load) -> Window:
         """Return the window, loaded once however many ask at the same time; what `load` raises is raised to all."""
         place = self._place(scope, conversation_id)

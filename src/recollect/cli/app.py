@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from recollect.cli.db import db
+from recollect.cli.doctor import doctor
+from recollect.cli.keys import keys
 from recollect.cli.serve import serve
 from recollect.cli.worker import worker
 
@@ -16,4 +18,6 @@ app = typer.Typer(
 )
 app.command()(serve)
 app.command()(worker)
+app.command()(doctor)
 app.add_typer(db, name="db")
+app.add_typer(keys, name="keys")

@@ -20,7 +20,7 @@ from recollect.errors import InvalidInputError
 
 MemoryFormat = Literal["s4", "s1"]
 #: In the order in which the model reads them.
-BlockKind = Literal["system", "pinned", "notes", "summaries", "memories", "passages", "window", "message"]
+BlockKind = Literal["system", "pinned", "notes", "summaries", "memories", "passages", "window", "given", "message"]
 PromptRole = Literal["user", "assistant", "tool"]
 
 FORMATS: tuple[str, ...] = get_args(MemoryFormat)
@@ -59,12 +59,15 @@ class ContextParts(msgspec.Struct, frozen=True, kw_only=True):
     recalled: tuple[Recalled, ...] = ()
     #: The newest messages, oldest first, without the new one.
     window: tuple[Message, ...] = ()
+    #: What the application says of the moment, such as the page that is open; told as data before the message.
+    given: str = ""
     #: What the user says now; empty for a preview without a question.
     message: str = ""
     format: MemoryFormat = "s4"
 
     def __post_init__(self) -> None:
         check_text(self.system, "system prompt")
+        check_text(self.given, "context")
         check_text(self.message, "message")
         check_one_of(self.format, FORMATS, "format")
         for what, kind in (("pinned", Memory), ("summaries", Summary), ("recalled", Recalled), ("window", Message)):

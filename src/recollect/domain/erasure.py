@@ -10,12 +10,13 @@ import msgspec
 
 from recollect.domain.checks import check_flag, check_id, check_time
 from recollect.domain.memory import normalised
+from recollect.domain.repeating import Repeated
 from recollect.errors import ConflictError
 
 #: How a receipt says that what was learned stays.
 KEPT = "memories"
 
-TombstoneKind = Literal["conversation", "message", "original", "memory"]
+TombstoneKind = Literal["conversation", "message", "original", "memory", "memory_id"]
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,7 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     jobs: int = 0
     requests: int = 0
     usage: int = 0
+    keys: int = 0
 
     def plus(self, other: Erased) -> Erased:
         """Return both counts added up."""
@@ -100,6 +102,21 @@ def conversation_tombstone(salt: bytes, conversation_id: str) -> Tombstone:
 def memory_tombstone(salt: bytes, content: str) -> Tombstone:
     """Return what keeps this statement from being learned again."""
     return Tombstone("memory", _digest(salt, "memory", normalised(content)))
+
+
+def memory_id_tombstone(salt: bytes, memory_id: str) -> Tombstone:
+    """Return what keeps replies from being stored again that repeat this memory."""
+    return Tombstone("memory_id", _digest(salt, "memory_id", memory_id))
+
+
+def repeated_tombstones(salt: bytes, source: Repeated) -> tuple[Tombstone, ...]:
+    """Return the marks of which one says that this can no longer be repeated."""
+    if source.is_memory:
+        return (memory_id_tombstone(salt, source.id),)
+    return (
+        message_tombstone(salt, source.conversation_id, source.id),
+        conversation_tombstone(salt, source.conversation_id),
+    )
 
 
 def _digest(salt: bytes, *parts: str) -> str:

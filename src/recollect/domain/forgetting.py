@@ -11,11 +11,20 @@ import msgspec
 
 from recollect.domain.conversation import Conversation
 from recollect.domain.memory import Memory, Source, holds
+from recollect.domain.summary import Summary
 
 #: A memory at least so important never fades.
 IMPORTANT: Final = 0.7
 #: One that is worth less than this has faded.
 FADED: Final = 0.1
+
+#: What stands for messages that are gone once the words of their summary are gone too.
+NOTHING_LEFT: Final = "What was said here was erased."
+
+
+def emptied(summary: Summary) -> Summary:
+    """Return a summary without its words; it stays in the place of messages that it alone stands for."""
+    return msgspec.structs.replace(summary, content=NOTHING_LEFT, folded_into=None, metadata={})
 
 
 def lasting_title(conversation: Conversation) -> str | None:

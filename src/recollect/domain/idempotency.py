@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import uuid
 from datetime import datetime, timedelta
 
 import msgspec
@@ -19,6 +21,14 @@ class RequestKey(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_id(self.key, "idempotency key")
         check_id(self.digest, "request digest")
+
+
+def id_from(request: RequestKey, what: str) -> str:
+    """Return the id that this thing has in every attempt of a request, so that none stores it twice."""
+    text = msgspec.json.encode((what, request.key, request.digest))
+    raw = bytearray(hashlib.blake2b(text, digest_size=16).digest())
+    raw[6], raw[8] = raw[6] & 0x0F | 0x80, raw[8] & 0x3F | 0x80  # version 8: made by a rule of one's own
+    return str(uuid.UUID(bytes=bytes(raw)))
 
 
 class RequestStart(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ How a statement is read is in `statement.py`, the words are in `synonyms.py` and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import Final, Literal
 
 import msgspec
@@ -55,21 +56,54 @@ class Difference(msgspec.Struct, frozen=True):
     words: int = 0
 
 
+class Said:
+    """A statement with what comparisons need of it, each read once and only when one needs it."""
+
+    def __init__(self, text: str, wording: str | None = None) -> None:
+        self.text = text
+        #: The text as `normalised` returns it.
+        self.wording = normalised(text) if wording is None else wording
+
+    @cached_property
+    def is_latin(self) -> bool:
+        """Tell whether all of its letters are Latin."""
+        return _is_latin(self.wording)
+
+    @cached_property
+    def in_order(self) -> str:
+        """Return its words in the order of the alphabet."""
+        return " ".join(sorted(self.wording.split()))
+
+    @cached_property
+    def content(self) -> str:
+        """Return its content words in the order of the alphabet."""
+        return " ".join(word for word in self.in_order.split(" ") if word not in FUNCTION_WORDS)
+
+    @cached_property
+    def reading(self) -> Statement:
+        """Return what is compared word by word."""
+        return read(self.text)
+
+
 def same(a: str, b: str, similarity: float | None = None, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> bool:
     """Tell whether the two say the same, so that nothing is lost if only one of them is kept.
 
     `similarity` is the cosine of their embeddings, None if nobody knows it.
     It counts only between statements in Latin letters: a model that knows no others finds all words of them alike.
     """
-    one, other = normalised(a), normalised(b)
-    if one == other:
+    return are_same(Said(a), Said(b), similarity, thresholds)
+
+
+def are_same(one: Said, other: Said, similarity: float | None, thresholds: Thresholds) -> bool:
+    """Tell what `same` does of statements that are compared again and again."""
+    if one.wording == other.wording:
         return True
-    if not (_is_latin(one) and _is_latin(other)):
+    if similarity is not None and not (one.is_latin and other.is_latin):
         similarity = None
     is_close = similarity is not None and similarity >= thresholds.meaning
     if not is_close and not _is_worded_alike(one, other, thresholds.wording):
         return False
-    found = _compare(read(a), read(b))
+    found = _compare(one.reading, other.reading)
     if found is None:
         return True
     if found.reason != "word" or similarity is None or not is_close:
@@ -87,7 +121,12 @@ def difference(a: str, b: str) -> Reason | None:
 
 def says_more(a: str, b: str) -> bool:
     """Tell whether the first has content words that the second lacks, and more than the other way round."""
-    found = _compare(read(a), read(b))
+    return has_more(Said(a), Said(b))
+
+
+def has_more(one: Said, other: Said) -> bool:
+    """Tell what `says_more` does of statements that are compared again and again."""
+    found = _compare(one.reading, other.reading)
     return found is not None and found.mine > found.theirs
 
 
@@ -110,20 +149,32 @@ def _is_latin(text: str) -> bool:
     )
 
 
-def _is_worded_alike(one: str, other: str, above: float) -> bool:
+def _is_worded_alike(one: Said, other: Said, above: float) -> bool:
     """Tell whether the letters are nearly the same: as they stand, in any order of words, or of content words."""
-    from rapidfuzz.distance import Levenshtein
-
-    mine, theirs = sorted(one.split()), sorted(other.split())
-    readings = ((one, other), (" ".join(mine), " ".join(theirs)), (_content(mine), _content(theirs)))
-    return any(
-        left and right and Levenshtein.normalized_similarity(left, right, score_cutoff=above) > above
-        for left, right in readings
+    return (
+        _are_near(one.wording, other.wording, above)
+        or _are_near(one.in_order, other.in_order, above)
+        or _are_near(one.content, other.content, above)
     )
 
 
-def _content(words: Sequence[str]) -> str:
-    return " ".join(word for word in words if word not in FUNCTION_WORDS)
+_MARGIN: Final = 1e-6
+
+
+@cache
+def _measure() -> Callable[..., float]:
+    """Return what compares letters; it takes long to load."""
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.normalized_similarity
+
+
+def _are_near(left: str, right: str, above: float) -> bool:
+    shorter, longer = min(len(left), len(right)), max(len(left), len(right))
+    # What only the longer one has room for is different already; the margin leaves what is just as much to the library.
+    if not shorter or shorter + _MARGIN < above * longer:
+        return False
+    return _measure()(left, right, score_cutoff=above) > above
 
 
 def _is_slight(found: Difference, similarity: float, thresholds: Thresholds) -> bool:

@@ -324,8 +324,8 @@ _AROUND_WORDS = ".,;:!?\"'`()[]{}«»‹›“”„‘’‚。、「」『』�
 
 def normalised(content: str) -> str:
     """Return the statement without case, width, spacing and the punctuation around words, in any script."""
-    folded = unicodedata.normalize("NFKC", content).casefold()
-    words = (word.strip(_AROUND_WORDS) for word in folded.split())
+    folded = content.lower() if content.isascii() else unicodedata.normalize("NFKC", content).casefold()
+    words = [word.strip(_AROUND_WORDS) for word in folded.split()]
     return " ".join(filter(None, words)) or folded.strip()
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 from msgspec import UNSET
 
-from recollect.domain.likeness import DEFAULT_THRESHOLDS, Thresholds
+from recollect.domain.likeness import DEFAULT_THRESHOLDS, Said, Thresholds
 from recollect.domain.memory import Memory, MemoryChanges, MemoryEdit, NewMemory, changed, memory_from
 from recollect.domain.reconciling import (
     Add,
@@ -31,6 +31,8 @@ from recollect.domain.reconciling import (
 
 #: How close the meaning of a stored memory is to that of a candidate, in [0, 1], or None if nobody knows.
 Similarity = Callable[[NewMemory, Memory], float | None]
+#: What a memory says, read for comparisons.
+Reading = Callable[[NewMemory | Memory], Said]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,11 @@ def no_similarity(new: NewMemory, memory: Memory) -> float | None:
     return None
 
 
+def read_anew(memory: NewMemory | Memory) -> Said:
+    """Read what the memory says."""
+    return Said(memory.content)
+
+
 def reconcile(
     candidates: Sequence[NewMemory],
     existing: Sequence[Memory],
@@ -58,14 +65,16 @@ def reconcile(
     at: datetime,
     similarity: Similarity = no_similarity,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    said: Reading = read_anew,
 ) -> Plan:
     """Return what to save so that the candidates, in this order, meet the existing memories and each other.
 
     `existing` holds whatever may say the same, and all of the slots that the candidates name, past values too.
+    `said` may know what was read before.
     """
-    batch = _Batch(existing)
+    batch = _Batch(existing, said)
     for new in candidates:
-        given = candidate(new, at=at, thresholds=thresholds)
+        given = candidate(new, at=at, thresholds=thresholds, said=said(new))
         near = [msgspec.structs.replace(one, similarity=similarity(new, one.memory)) for one in batch.known()]
         batch.apply(new, decide_among(given, near))
     return batch.plan()
@@ -120,9 +129,10 @@ def _as_new(memory: Memory, content: str | None) -> NewMemory:
 class _Batch:
     """The memories as they would be after the candidates so far."""
 
-    def __init__(self, existing: Sequence[Memory]) -> None:
+    def __init__(self, existing: Sequence[Memory], said: Reading) -> None:
         self._stored = {memory.id: memory for memory in existing}
-        self._now = {memory.id: known(memory) for memory in existing}
+        self._said = said
+        self._now = {memory.id: known(memory, said=said(memory)) for memory in existing}
         self._new: dict[str, NewMemory] = {}
         self._changes: dict[str, MemoryChanges] = {}
         self._skipped = 0
@@ -148,13 +158,15 @@ class _Batch:
             self._edit(edit.memory_id, edit.changes)
             self._ended.add(edit.memory_id)
         self._new[decision.new.id] = decision.new
-        self._now[decision.new.id] = known(memory_from(decision.new))
+        self._now[decision.new.id] = known(memory_from(decision.new), said=self._said(decision.new))
 
     def _edit(self, memory_id: str, changes: MemoryChanges) -> None:
-        self._now[memory_id] = known(changed(self._now[memory_id].memory, changes))
+        before = self._now[memory_id]
+        # A decision never changes what a memory says.
+        self._now[memory_id] = known(changed(before.memory, changes), said=before.said)
         if memory_id in self._stored:
-            before = self._changes.get(memory_id)
-            self._changes[memory_id] = changes if before is None else _both(before, changes)
+            earlier = self._changes.get(memory_id)
+            self._changes[memory_id] = changes if earlier is None else _both(earlier, changes)
 
     def plan(self) -> Plan:
         """Return what to save."""
@@ -172,6 +184,8 @@ class _Batch:
     def _grown(self, new: NewMemory) -> NewMemory:
         """Return the candidate with what later ones of the batch did to it."""
         now = self._now[new.id].memory
+        if (now.importance, now.sources, now.valid_to) == (new.importance, new.sources, new.valid_to):
+            return new
         return msgspec.structs.replace(new, importance=now.importance, sources=now.sources, valid_to=now.valid_to)
 
     def _guarded(self, memory_id: str, changes: MemoryChanges) -> MemoryChanges:

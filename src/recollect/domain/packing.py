@@ -67,6 +67,10 @@ def _put_fixed(parcel: Parcel, parts: ContextParts, budget: int) -> int:
     if parts.system:
         text = _filled(parts.system, NO_NOTES)
         parcel.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
+    if parts.given:
+        text = as_data("context", parts.given)
+        cost = message_cost(PromptMessage(role="user", text=text))
+        parcel.put("given", ContextItem(id="given", text=text, tokens=cost, why="what the application gave"))
     if parts.message:
         cost = message_cost(PromptMessage(role="user", text=parts.message))
         parcel.put("message", ContextItem(id="message", text=parts.message, tokens=cost, why="the new message"))
@@ -160,7 +164,7 @@ def _context(parcel: Parcel, parts: ContextParts, budget: int, window: tuple[Pro
     tail = _recalled(parcel, parts)
     data = [as_data("earlier_conversation", summaries)] if summaries and _as_data(parts) else []
     data += [tail] if tail else []
-    said = [parts.message] if parts.message else []
+    said = [*parcel.texts("given"), *parcel.texts("message")]
     return Context(
         budget=budget,
         tokens=tokens,

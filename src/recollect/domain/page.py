@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import msgspec
 
 from recollect.domain.checks import check_flag, check_id, check_limit, check_optional_id, check_text
@@ -11,7 +13,7 @@ from recollect.errors import InvalidInputError
 
 
 class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which messages to read: the newest, or those next to a message.
+    """Which messages to read: the newest, the oldest, or those next to a message.
 
     `before` and `after` are message ids and are not part of the page; at most one may be given.
     """
@@ -20,6 +22,8 @@ class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 50
     before: str | None = None
     after: str | None = None
+    #: Read from the first message on.
+    from_start: bool = False
     #: Read every branch in order of seq, not only the one that leads to the head.
     all_branches: bool = False
 
@@ -28,9 +32,15 @@ class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
         check_limit(self.limit)
         check_optional_id(self.before, "before")
         check_optional_id(self.after, "after")
+        check_flag(self.from_start, "from_start")
         check_flag(self.all_branches, "all_branches")
-        if self.before is not None and self.after is not None:
-            raise InvalidInputError("give before or after, not both")
+        if (self.before is not None) + (self.after is not None) + self.from_start > 1:
+            raise InvalidInputError("give before or after, not both, and neither to read from the start")
+
+    @property
+    def is_forwards(self) -> bool:
+        """Tell whether the oldest messages of what is asked for come first."""
+        return self.from_start or self.after is not None
 
 
 class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +54,8 @@ class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
     corrupt: tuple[str, ...] = ()
     #: Ids of summaries of this page that were damaged likewise.
     corrupt_summaries: tuple[str, ...] = ()
+    #: Of each message of this page that is not the only answer to its parent: all answers, oldest first.
+    siblings: Mapping[str, tuple[str, ...]] = {}
 
     def in_place(self) -> tuple[Message, ...]:
         """Return the messages with each summary among them, after the last message that it covers."""
@@ -65,6 +77,12 @@ def as_message(summary: Summary) -> Message:
         created_at=summary.created_at,
         metadata={**summary.metadata, "summary_metadata_id": summary.id},
     )
+
+
+def siblings(messages: Iterable[Message], answers: Mapping[str | None, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return the answers to the parent of each message that is not the only one, by what is known of each parent."""
+    all_answers = ((message.id, tuple(answers.get(message.parent_id, ()))) for message in messages)
+    return {message_id: found for message_id, found in all_answers if len(found) > 1}
 
 
 def _place(message: Message) -> tuple[int, bool]:

@@ -17,7 +17,7 @@ from recollect.errors import InvalidInputError
 
 #: The roles that recall looks at.
 RECALLED_ROLES = ("user", "assistant")
-#: The key in a message's metadata that says that it only repeats what was said.
+#: The key in a message's metadata that says that it only repeats what was said, and what (`repeating.py`).
 REPEATS = "repeats"
 MAX_TERMS = 1_000
 MAX_TERM = 256

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from operator import attrgetter
 from typing import get_args
 
 import msgspec
@@ -83,26 +85,33 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
         if not self.memories and not self.messages:
             raise InvalidInputError("ask for memories, for messages or for both")
 
-    def admits_memory(self, memory: Memory) -> bool:
-        """Tell whether the memory may be given."""
-        return (
-            memory.id not in self.without
-            and memory.deleted_at is None
-            and holds(memory, None if self.as_of is None else as_utc(self.as_of))
-            and self._fits(memory)
-            and self._is_in_time(memory.created_at)
-        )
+    def memory_filter(self) -> Callable[[Memory], bool]:
+        """Return what tells of each memory whether it may be given; nothing is compared that was not asked for."""
+        asked = {
+            "conversation_id": self.conversation_id,
+            "memory_type": self.memory_type,
+            "category": self.category,
+            "origin": self.origin,
+            "trust": self.trust,
+            "is_pinned": self.pinned,
+            "is_archived": self.archived,
+        }
+        wanted = {name: value for name, value in asked.items() if value is not None}
+        # It takes two names at least to get a tuple.
+        values_of = attrgetter("deleted_at", "deleted_at", *wanted)
+        values = (None, None, *wanted.values())
+        as_of = None if self.as_of is None else as_utc(self.as_of)
+        is_timed = self.since is not None or self.until is not None
 
-    def _fits(self, memory: Memory) -> bool:
-        return (
-            self.trust in (None, memory.trust)
-            and self.archived in (None, memory.is_archived)
-            and self.conversation_id in (None, memory.conversation_id)
-            and self.memory_type in (None, memory.memory_type)
-            and self.category in (None, memory.category)
-            and self.origin in (None, memory.origin)
-            and self.pinned in (None, memory.is_pinned)
-        )
+        def admits(memory: Memory) -> bool:
+            return (
+                values_of(memory) == values
+                and memory.id not in self.without
+                and holds(memory, as_of)
+                and (not is_timed or self._is_in_time(memory.created_at))
+            )
+
+        return admits
 
     def admits_message(self, message: Message) -> bool:
         """Tell whether the message may be given."""

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from recollect.domain.checks import as_utc
-from recollect.domain.likeness import DEFAULT_THRESHOLDS, Thresholds, names, same, says_more
+from recollect.domain.likeness import DEFAULT_THRESHOLDS, Said, Thresholds, are_same, has_more, names
 from recollect.domain.memory import (
     MAX_SOURCES,
     Memory,
@@ -24,7 +24,6 @@ from recollect.domain.memory import (
     NewMemory,
     Source,
     holds,
-    normalised,
 )
 from recollect.domain.slots import Slot, slot_of
 
@@ -83,21 +82,31 @@ class Known(msgspec.Struct, frozen=True):
     """A memory, stored or new, with what every comparison needs of it, read once."""
 
     memory: Memory
-    wording: str
+    said: Said
     slot: Slot | None
     is_current: bool
     similarity: float | None = None
+
+    @property
+    def wording(self) -> str:
+        """Return what it says, normalised."""
+        return self.said.wording
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A new memory with what every comparison needs of it, and what the decision is made with."""
 
     new: NewMemory
-    wording: str
+    said: Said
     slot: Slot | None
     at: datetime
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     reviewed: bool = False
+
+    @property
+    def wording(self) -> str:
+        """Return what it says, normalised."""
+        return self.said.wording
 
 
 def decide(
@@ -117,16 +126,17 @@ def decide(
     return decide_among(given, [known(memory, similarity) for memory, similarity in existing])
 
 
-def candidate(new: NewMemory, *, at: datetime, thresholds: Thresholds, reviewed: bool = False) -> Candidate:
-    """Read a new memory for decisions."""
-    return Candidate(
-        new=new, wording=normalised(new.content), slot=_slot(new), at=at, thresholds=thresholds, reviewed=reviewed
-    )
+def candidate(
+    new: NewMemory, *, at: datetime, thresholds: Thresholds, reviewed: bool = False, said: Said | None = None
+) -> Candidate:
+    """Read a new memory for decisions, unless what it says was read before."""
+    said = said or Said(new.content)
+    return Candidate(new=new, said=said, slot=_slot(new), at=at, thresholds=thresholds, reviewed=reviewed)
 
 
-def known(memory: Memory, similarity: float | None = None) -> Known:
-    """Read a stored memory for decisions."""
-    return Known(memory, normalised(memory.content), _slot(memory), holds(memory, None), similarity)
+def known(memory: Memory, similarity: float | None = None, said: Said | None = None) -> Known:
+    """Read a stored memory for decisions, unless what it says was read before."""
+    return Known(memory, said or Said(memory.content), _slot(memory), holds(memory, None), similarity)
 
 
 def decide_among(given: Candidate, existing: Sequence[Known]) -> Decision:
@@ -222,18 +232,19 @@ def _alike(given: Candidate, others: Sequence[Known]) -> list[Known]:
     def distance(one: Known) -> tuple[bool, bool, float, str]:
         return not _is_twin(given, one), one.slot != given.slot, -(one.similarity or 0.0), one.memory.id
 
-    return sorted((one for one in others if one.is_current and _says_same(given, one)), key=distance)
+    found = [one for one in others if one.is_current and _says_same(given, one)]
+    return sorted(found, key=distance) if len(found) > 1 else found
 
 
 def _says_same(given: Candidate, one: Known) -> bool:
     """Tell whether nothing would be lost without the new one; where it names a slot, no word may differ."""
     if one.wording == given.wording:
         return True
-    mine, theirs, allowed = given.new.content, one.memory.content, given.thresholds
+    mine, theirs, allowed = given.said, one.said, given.thresholds
     if given.slot is None:
-        return same(mine, theirs, one.similarity, allowed) and not says_more(mine, theirs)
+        return are_same(mine, theirs, one.similarity, allowed) and not has_more(mine, theirs)
     strict = msgspec.structs.replace(allowed, substitution=0.0, omission=0.0)
-    return one.slot in (None, given.slot) and same(mine, theirs, one.similarity, strict)
+    return one.slot in (None, given.slot) and are_same(mine, theirs, one.similarity, strict)
 
 
 def _rivals(given: Candidate, trusted: Sequence[Known], alike: set[str]) -> list[Memory]:

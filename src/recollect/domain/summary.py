@@ -164,3 +164,9 @@ def newest_text(active: Iterable[Summary]) -> str | None:
     """Return the text that stands for the conversation: that of the newest active summary."""
     newest = max(active, key=lambda summary: (summary.last_seq, summary.level, summary.id), default=None)
     return None if newest is None else newest.content
+
+
+def covered_ids(layers: Iterable[Summary]) -> list[str]:
+    """Return the messages that a summary stands for, oldest first, by it and all that is folded into it."""
+    whole = sorted((summary for summary in layers if summary.message_ids), key=lambda summary: summary.first_seq)
+    return [message_id for summary in whole for message_id in summary.message_ids]

@@ -7,6 +7,7 @@ So a call that has no result, and a result whose call is not shown, are told as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 import msgspec
 
@@ -58,6 +59,58 @@ def told(group: Sequence[Message]) -> list[Told]:
             answer = PromptMessage(role="tool", text=result.content, tool_call_id=result.tool_call_id)
             shown[result.id] = _told(result, (answer,))
     return [one for one in shown.values() if one.prompts]
+
+
+def unanswered(messages: Sequence[Message]) -> list[tuple[int, str]]:
+    """Return the calls that have no output here: the place of their message, and the id of each."""
+    return list(_paired(messages)[0])
+
+
+def joined(messages: Sequence[Message], following: Sequence[Message] = ()) -> tuple[Message, ...]:
+    """Return the messages with the result of each tool call as its output, found here or in what follows.
+
+    A call that says its output itself keeps it; of several results the first counts.
+    """
+    _, outputs = _paired((*messages, *following))
+    if not outputs:
+        return tuple(messages)
+    read = list(messages)
+    for at, message in enumerate(messages):
+        calls = tuple(
+            _with_output(call, outputs[at, call.id]) if (at, call.id) in outputs else call
+            for call in message.tool_calls
+        )
+        if calls != message.tool_calls:
+            read[at] = msgspec.structs.replace(message, tool_calls=calls)
+    return tuple(read)
+
+
+def _with_output(call: ToolCall, output: str) -> ToolCall:
+    """Return the call with the text of a message, which may be longer than what a client may send as an output."""
+    answered = copy(call)
+    msgspec.structs.force_setattr(answered, "output", output)
+    return answered
+
+
+def _paired(messages: Sequence[Message]) -> tuple[dict[tuple[int, str], None], dict[tuple[int, str], str]]:
+    """Return the calls without a result and the results of the others; a result is of the newest such call before it.
+
+    Ids of calls are those of a provider and may come again.
+    """
+    asked: dict[str, int] = {}
+    waiting: dict[tuple[int, str], None] = {}
+    outputs: dict[tuple[int, str], str] = {}
+    for at, message in enumerate(messages):
+        for call in message.tool_calls:
+            asked[call.id] = at
+            if call.output is None:
+                waiting[at, call.id] = None
+        if message.role == "tool" and message.tool_call_id in asked:
+            place = asked[message.tool_call_id], message.tool_call_id
+            if place in waiting:
+                del waiting[place]
+                outputs[place] = message.content
+    return waiting, outputs
 
 
 def in_words(message: PromptMessage) -> PromptMessage:

@@ -116,6 +116,14 @@ def after_change(window: Window | None, conversation: Conversation) -> Window | 
     return msgspec.structs.replace(window, conversation=conversation)
 
 
+def until(window: Window, message_id: str) -> Window | None:
+    """Return the window as it was when this message was the newest, or None if too little is held to tell."""
+    at = next((at for at, message in enumerate(window.messages) if message.id == message_id), None)
+    if at is None or any(summary.last_seq > window.messages[at].seq for summary in window.summaries):
+        return None
+    return msgspec.structs.replace(window, messages=window.messages[: at + 1])
+
+
 def trimmed(window: Window, size: int) -> Window:
     """Return the window with no more messages than it is to hold."""
     wanted = min(max(size, len(window.uncovered)), MAX_WINDOW)

@@ -117,12 +117,16 @@ class Language:
         return _compiled(rf"(?:{filled}){edge}(?=\s*(?:{table.stop}|[.!。！…,;，；()\n]|\Z))")
 
 
+# Made on import: msgspec crashes if two threads are the first to read a type, and jobs read these in threads.
+_table = msgspec.json.Decoder(Table).decode
+
+
 @cache
 def languages() -> tuple[Language, ...]:
     """Read and compile all tables."""
     folder = resources.files("recollect.extraction").joinpath("languages")
     texts = (folder.joinpath(f"{name}.toml").read_text(encoding="utf-8") for name in LANGUAGES)
-    return tuple(Language(msgspec.convert(tomllib.loads(text), Table)) for text in texts)
+    return tuple(Language(_table(msgspec.json.encode(tomllib.loads(text)))) for text in texts)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -57,23 +57,26 @@ def next_step(
     *,
     elsewhere: Collection[str] = (),
     apart: Collection[str] = (),
+    up_to: int | None = None,
 ) -> Summarise | Fold | None:
     """Return what to do next, or None if the conversation is short enough.
 
     `messages` are those of the head path that no summary covers, oldest first, `holding` and `elsewhere` as in `Cover`.
     `apart` are ids of summaries that do not continue the one before: something damaged lies between them.
+    With `up_to` a summary of messages ends at this seq or before.
     """
     # Folding comes first, so that however much is imported only so many summaries hold at any time.
     folded = _summaries(messages, holding, settings, apart)
     if folded:
         return Fold(tuple(folded))
     behind = sum(message.seq < holding[-1].first_seq for message in messages) if holding else 0
-    chosen = _messages(messages, settings, elsewhere, behind)
+    late = () if up_to is None else (message.id for message in messages if message.seq > up_to)
+    chosen = _messages(messages, settings, {*elsewhere, *late}, behind)
     return Summarise(tuple(chosen)) if chosen else None
 
 
 def _messages(
-    messages: Sequence[Message], settings: PlanSettings, elsewhere: Collection[str], behind: int
+    messages: Sequence[Message], settings: PlanSettings, no_ends: Collection[str], behind: int
 ) -> Sequence[Message]:
     """Choose the oldest messages that can become one summary, none unless there are too many.
 
@@ -85,7 +88,7 @@ def _messages(
     newest = len(messages) - settings.keep_verbatim if len(messages) > settings.threshold else behind
     for start, end in _chains(messages):
         ends = [at for at in range(start + 1, min(end, newest, start + MAX_COVERED) + 1) if closed[at]]
-        at = _end([at for at in ends if messages[at - 1].id not in elsewhere], start, newest, settings)
+        at = _end([at for at in ends if messages[at - 1].id not in no_ends], start, newest, settings)
         if at is not None:
             return messages[start:at]
     return ()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
+from typing import Any
 
-import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from recollect import errors
 from recollect.errors import RecollectError
+from recollect.http.request_id import request_id
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +26,8 @@ STATUS: dict[type[RecollectError], int] = {
     errors.StaleVersionError: 412,
     errors.IdempotencyMismatchError: 422,
     errors.LimitExceededError: 413,
+    errors.RateLimitedError: 429,
+    errors.UnauthenticatedError: 401,
     errors.PermissionDeniedError: 403,
     errors.StorageError: 500,
     errors.StorageUnavailableError: 503,
@@ -42,19 +46,53 @@ def status_of(kind: type[RecollectError]) -> int:
     return next(STATUS[parent] for parent in kind.__mro__ if parent in STATUS)
 
 
+class Problem(BaseModel):
+    """What went wrong, and what to do."""
+
+    type: str = Field("about:blank", description="Always `about:blank`: `code` tells problems apart.")
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="Stable and made for programs, such as `conversation_not_found`.")
+    request_id: str = Field(description="Under this id the request is found in the logs.")
+
+
+#: How each status is documented.
+PROBLEMS: dict[int, dict[str, Any]] = {
+    status: {
+        "description": description,
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for status, description in {
+        400: "The request is not for this server, or no HTTP that it understands.",
+        401: "Who calls is not known.",
+        403: "The caller may not do this.",
+        404: "There is no such thing in the caller's scope.",
+        409: "The thing is not in the state that the request expects, or the same request still runs.",
+        412: "The thing was changed by someone else since.",
+        413: "The request is too large.",
+        422: "The request cannot be accepted as it is.",
+        429: "Too many requests; `Retry-After` says when to come back.",
+        500: "The server failed; the request is in its log.",
+        502: "The model failed that the server asked; nothing was lost, try again.",
+        503: "Something that the server needs is away; nothing was acknowledged, try again.",
+    }.items()
+}
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
+
+
 def problem(status: int, code: str, detail: str) -> Response:
     """Return a problem document."""
-    body = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "code": code,
-    }
-    headers = {"Retry-After": "1"} if status == 503 else {}
-    return Response(
-        msgspec.json.encode(body), status_code=status, media_type="application/problem+json", headers=headers
+    body = Problem(
+        type="about:blank",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        code=code,
+        request_id=request_id.get(),
     )
+    headers = _HEADERS.get(status, {})
+    return Response(body.model_dump_json(), status_code=status, media_type="application/problem+json", headers=headers)
 
 
 def install(app: FastAPI) -> None:
@@ -77,4 +115,11 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
         code = "not_found" if error.status_code == 404 else "http_error"
-        return problem(error.status_code, code, str(error.detail))
+        answer = problem(error.status_code, code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
+
+    @app.exception_handler(Exception)
+    async def unknown(request: Request, error: Exception) -> Response:
+        _log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__, exc_info=error)
+        return problem(500, RecollectError.code, "the server failed; look for the request id in its log")

@@ -1,21 +1,23 @@
-"""Refuse what no route should have to read: bodies without bounds and foreign host names."""
+"""Refuse a body without bounds, whatever its headers say.
+
+It is counted while it is read, so that nothing is held for a caller whom the gate refuses.
+"""
 
 from __future__ import annotations
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import LimitExceededError
 from recollect.http.errors import problem
 
-MAX_BODY = 1_000_000
-_TOO_LARGE = f"the body has more than {MAX_BODY} bytes; send less at once"
-
 
 class BodyLimit:
-    """Read a request body up to the limit, whatever its headers say, before any route sees it."""
+    """Let through as much of a body as the limit says."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
+        self._most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer 413 if the body is larger than the limit."""
@@ -23,38 +25,28 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
-        too_large = announced.isdigit() and int(announced) > MAX_BODY
-        parts: list[bytes] = []
-        message: Message = {"more_body": not too_large}
-        while message.get("more_body"):
-            message = await receive()
-            parts.append(message.get("body", b""))
-            too_large = sum(map(len, parts)) > MAX_BODY
-            if too_large:
-                break
-        if too_large:
-            await problem(413, LimitExceededError.code, _TOO_LARGE)(scope, receive, send)
+        refusal = problem(413, LimitExceededError.code, f"the body has more than {self._most} bytes; send less at once")
+        # By its length first: a number of thousands of digits is none that Python likes to read.
+        if announced.isdigit() and (len(announced) > 18 or int(announced) > self._most):
+            await refusal(scope, receive, send)
             return
-        whole: list[Message] = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+        read, started = 0, False
 
-        async def replayed() -> Message:
-            return whole.pop() if whole else await receive()
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most:
+                raise HTTPException(413)
+            return message
 
-        await self._app(scope, replayed, send)
+        async def answered(message: Message) -> None:
+            nonlocal started
+            if read <= self._most or started:
+                started = True
+                await send(message)
+            elif message["type"] == "http.response.start":
+                # Whatever was made of the failed reading, this is what it means.
+                await refusal(scope, receive, send)
 
-
-class LocalHost:
-    """Answer only to this machine's own names, so that no web page can reach the server by a name of its own."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 400 to any other host name."""
-        if scope["type"] == "http":
-            host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-            name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-            if name not in ("localhost", "127.0.0.1", "[::1]"):
-                await problem(400, "unknown_host", "use http://localhost or 127.0.0.1")(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        await self._app(scope, counted, answered)

@@ -21,7 +21,7 @@ class JobStore(Protocol):
     async def claim_jobs(self, request: ClaimRequest) -> tuple[ClaimedJob, ...]:
         """Take due jobs, and jobs whose lease ran out, of any scope, longest due first.
 
-        The one method without a scope: it tells the scope to do each job in, and nothing else of it.
+        It takes no scope: it tells the scope to do each job in, and nothing else of it.
         A job that used up its attempts dies instead of being returned, and the next one due takes its place.
         """
 

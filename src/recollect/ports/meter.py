@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 #: Attempts at extraction, those that succeeded and failed, memories that were saved, and those given for a question;
 #: what was proposed and rejected, by reason; attempts of jobs, by kind and outcome; calls of the model, by outcome;
-#: the tokens that it read and wrote.
+#: the tokens that it read and wrote; requests over HTTP, by route and status.
 CounterName = Literal[
     "memory.extraction.count",
     "memory.extraction.success",
@@ -25,9 +25,12 @@ CounterName = Literal[
     "recollect.model.calls",
     "recollect.model.input_tokens",
     "recollect.model.output_tokens",
+    "recollect.http.requests",
 ]
-#: How long recalling, a call of the model and an attempt of a job, by kind, took.
-TimerName = Literal["recollect.recall.duration", "recollect.model.duration", "recollect.job.duration"]
+#: How long recalling, a call of the model, an attempt of a job, by kind, and a request over HTTP, by route, took.
+TimerName = Literal[
+    "recollect.recall.duration", "recollect.model.duration", "recollect.job.duration", "recollect.http.duration"
+]
 #: Whether the model's circuit is ready (0), half open (1) or open (2); jobs under way;
 #: entries of the ledger that the store has not taken yet.
 GaugeName = Literal["recollect.model.circuit", "recollect.job.running", "recollect.usage.unwritten"]

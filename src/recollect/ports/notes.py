@@ -15,6 +15,9 @@ class NoteStore(Protocol):
     async def get_note(self, scope: Scope) -> Note:
         """Return the note of the scope's agent; version 0 if nothing was written."""
 
+    async def noting_agents(self, scope: Scope) -> tuple[str, ...]:
+        """Return the names of the user's agents that ever noted something, in order."""
+
     async def change_note(self, scope: Scope, change: NoteChange) -> Note:
         """Apply an operation to the newest text; concurrent operations all take effect, one after the other.
 

@@ -76,6 +76,8 @@ class Compacted(msgspec.Struct, frozen=True, kw_only=True):
     folds: int = 0
     #: Whether there is more to do than was done in one call.
     more: bool = False
+    #: Whether the rest waits until memories are learned from it.
+    waits: bool = False
 
 
 class Compaction(Protocol):

@@ -35,6 +35,10 @@ class WindowCache(Protocol):
     or of the server that holds them, the ones used longest ago.
     """
 
+    @property
+    def is_up(self) -> bool:
+        """Tell whether it is used, or passed by because it cannot be reached."""
+
     async def get(self, scope: Scope, conversation_id: str, load: Load) -> Window:
         """Return the window, loaded once however many ask at the same time; what `load` raises is raised to all."""
 

@@ -157,7 +157,8 @@ class HttpChatModel(ChatModel):
 
     def _relent(self, request: ModelRequest, refused: RefusedError) -> None:
         if not self._dialect.relent(request, refused.status, refused.said):
-            raise ProviderRejectedError(f"{self._name}: {refused}; check model.name, model.url and the key")
+            hint = "check model.name, model.url and the key"
+            raise ProviderRejectedError(f"{self._name}: {refused}; {hint}", status=refused.status)
 
     async def _wait(self, failure: AttemptFailedError, assembly: Assembly, attempt: int, until: float) -> None:
         """Wait before the next attempt, or raise if there is none."""

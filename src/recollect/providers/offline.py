@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.domain.context import Recalled
-from recollect.ports.responder import Question, Reply
+from recollect.domain.message import Message
+from recollect.ports.chat_model import TextDelta
+from recollect.ports.responder import Hear, Question, Reply
 
 #: Memories and passages that are given back.
 SHOWN = 3
@@ -15,24 +16,22 @@ class OfflineResponder:
 
     name = "offline"
 
-    async def reply(self, question: Question) -> Reply:
-        """Return what is known and the best passages, or say that there is nothing."""
-        known = [f"- {one.memory.content}" for one in question.recalled if one.memory is not None][:SHOWN]
-        said = [line for one in question.recalled if (line := _said(one)) is not None][:SHOWN]
+    async def reply(self, question: Question, hear: Hear) -> Reply:
+        """Say what is known and the best passages, or that there is nothing."""
+        known = [one.memory for one in question.recalled if one.memory is not None][:SHOWN]
+        said = [one.message for one in question.recalled if one.message is not None and one.message.role == "user"]
+        said = said[:SHOWN]
+        hear(TextDelta(_I_AM))
         if not known and not said:
-            return Reply(
-                text=f"{_I_AM} I keep what you tell me, and I found nothing earlier that is about this.", repeats=True
-            )
-        parts = [_I_AM]
+            hear(TextDelta(" I keep what you tell me, and I found nothing earlier that is about this."))
         if known:
-            parts.append("This is what I know about it:\n\n" + "\n".join(known))
+            lines = "\n".join(f"- {memory.content}" for memory in known)
+            hear(TextDelta(f"\n\nThis is what I know about it:\n\n{lines}"))
         if said:
-            parts.append("Earlier it was said:\n\n" + "\n".join(said))
-        return Reply(text="\n\n".join(parts), repeats=True)
+            lines = "\n".join(map(_quoted, said))
+            hear(TextDelta(f"\n\nEarlier it was said:\n\n{lines}"))
+        return Reply(repeats=(*(memory.id for memory in known), *(message.id for message in said)))
 
 
-def _said(recalled: Recalled) -> str | None:
-    message = recalled.message
-    if message is None or message.role != "user":
-        return None
+def _quoted(message: Message) -> str:
     return f"- “{message.content}” ({message.created_at:%d %B %Y})"

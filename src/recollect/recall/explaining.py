@@ -56,7 +56,7 @@ def _circumstances(rows: Rows, asked: Asked, row: int, message: Message) -> list
     return why
 
 
-def _among(rows: NDArray[Any], growing: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _among(rows: NDArray[Any], growing: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Tell which rows are among others that are in order."""
     if not len(growing):
         return np.zeros(len(rows), np.bool_)

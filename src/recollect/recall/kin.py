@@ -7,20 +7,26 @@ It was made by `tools/kin_words.py` from the vectors of whole words of the stati
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Final
 
 from recollect.recall.words import stem
+
+#: Words of the table whose kin are held as they are returned.
+_KEPT: Final = 4_000
 
 
 def kin_of(term: str) -> tuple[tuple[str, float], ...]:
     """Return the words that are like this one, without their endings, and how like they are."""
-    line = _lines().get(term)
-    if line is None:
-        return ()
+    return _kin(term) if term in _lines() else ()
+
+
+@lru_cache(maxsize=_KEPT)
+def _kin(term: str) -> tuple[tuple[str, float], ...]:
     own = stem(term)
     found: dict[str, float] = {}
-    for entry in line.split(" "):
+    for entry in _lines()[term].split(" "):
         word = stem(entry[:-2])
         if word != own:
             found.setdefault(word, int(entry[-2:]) / 100)

@@ -7,9 +7,9 @@ It is not safe to change an index while it is searched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from datetime import datetime
 from math import log2
 from typing import Final
 
@@ -24,11 +24,11 @@ from recollect.recall.overview import Overview
 from recollect.recall.postings import Postings
 from recollect.recall.question import Question
 from recollect.recall.rows import Rows
-from recollect.recall.scoring import Asked, Weights, fused, memory_signals
+from recollect.recall.scoring import Asked, fused, memory_signals, shares_of
 from recollect.recall.words import asked_words, stem, weight_of, words_of
 
 #: How much each signal counts.
-MEMORY_WEIGHTS: Final[Weights] = {
+MEMORY_WEIGHTS: Final[Mapping[str, float]] = {
     "words": 1.0,
     "meaning": 1.5,
     "importance": 0.4,
@@ -37,6 +37,7 @@ MEMORY_WEIGHTS: Final[Weights] = {
     "recent": 0.2,
     "time": 0.4,
 }
+_SHARES: Final = shares_of(MEMORY_WEIGHTS)
 #: How much a memory loses that says the same as one before it.
 _SAME: Final = 0.3
 #: Candidates that are compared with each other, for each hit that is wanted.
@@ -73,7 +74,9 @@ class MemoryIndex:
         self._postings = Postings()
         self._memories: list[Memory | None] = [None]
         self._places: dict[str, int] = {}
-        self._overview: Overview | None = None
+        #: The words of rows that stand only in what a memory is filed under, not in what it says.
+        self._unsaid: dict[int, frozenset[str]] = {}
+        self._overview: _MemoryOverview | None = None
 
     def __len__(self) -> int:
         return len(self._places)
@@ -96,8 +99,10 @@ class MemoryIndex:
             if before is not None:
                 self._rows.bury([before])
                 self._memories[before] = None
+                self._unsaid.pop(before, None)
             if memory.deleted_at is None:
                 self._add(item)
+        self._rows.show()
         self._overview = None
         dead = self._rows.size - 1 - self._rows.living
         if dead >= _CLEARED and dead >= self._rows.living:
@@ -107,15 +112,18 @@ class MemoryIndex:
         """Return the best memories that may be kept, the best first; of equal ones by id."""
         if not self._places:
             return []
-        asked = Asked({stem(word): kin_of(word) for word in asked_words(question.text)}, (), question)
+        terms = [(term, stem(term)) for term in asked_words(question.text)]
+        asked = Asked({word: kin_of(term) for term, word in terms}, (), question)
         if self._overview is None:
-            self._overview = Overview(self._rows)
-        found = memory_signals(self._overview, self._postings, asked) | self._standing(question)
-        score = fused(self._rows, found, MEMORY_WEIGHTS)
-        pool = self._best(score, _POOL * limit, keep)
+            self._overview = _MemoryOverview(self._rows)
+        found = memory_signals(self._overview, self._postings, asked)
+        score = self._overview.standing(fused(self._overview, found, _SHARES), question.now)
+        chosen = self._diverse(self._best(score, _POOL * limit, keep), score, limit)
+        said = self._said([row for row, _, _ in chosen], terms)
+        near = self._near([row for row, _, _ in chosen], question.vector)
         return [
-            MemoryHit(memory=memory, score=worth, why=self._why(memory, row, asked))
-            for row, memory, worth in self._diverse(pool, score, limit)
+            MemoryHit(memory=memory, score=worth, why=_why(memory, question, told, close))
+            for (_, memory, worth), told, close in zip(chosen, said, near, strict=True)
         ]
 
     def nearest(self, vector: NDArray[np.float32], count: int, least: float) -> list[str]:
@@ -132,28 +140,20 @@ class MemoryIndex:
         row = self._places.get(memory_id)
         return None if row is None or not self._rows.has_vector[row] else self._rows.vectors[row]
 
-    def _standing(self, question: Question) -> dict[str, NDArray[np.float32]]:
-        """Return what speaks for memories whatever is asked."""
-        rows = self._rows
-        days = np.maximum(question.now.timestamp() - rows.at, 0) / _DAY
-        used = np.log2(1 + rows.accesses) / np.float32(log2(1 + _OFTEN))
-        return {
-            "importance": rows.importance,
-            "pinned": rows.is_pinned.astype(np.float32),
-            "used": np.minimum(used, np.float32(1)),
-            "recent": np.exp2(-days / _HALF_LIFE).astype(np.float32),
-        }
-
     def _best(self, score: NDArray[np.float32], count: int, keep: Keep | None) -> list[tuple[int, Memory]]:
-        rows = np.flatnonzero(self._rows.alive)
-        order = rows[np.argsort(-score[rows], kind="stable")].tolist()
+        order = (-score).argsort(kind="stable")[: len(self._places)]
         best: list[tuple[int, Memory]] = []
-        for _, equal in groupby(order, key=score.__getitem__):
-            found = [(row, self._memory(row)) for row in equal]
-            kept = [one for one in found if keep is None or keep(one[1])]
-            best += sorted(kept, key=lambda one: one[1].id)
-            if len(best) >= count:
+        worths: list[float] = []
+        for row in order.tolist():
+            worth = score.item(row)
+            if len(best) >= count and worth < worths[-1]:
                 break
+            memory = self._memory(row)
+            if keep is None or keep(memory):
+                best.append((row, memory))
+                worths.append(worth)
+        if len(set(worths)) < len(worths):
+            best.sort(key=lambda one: (-score.item(one[0]), one[1].id))
         return best[:count]
 
     def _diverse(
@@ -164,37 +164,33 @@ class MemoryIndex:
             return []
         numbers = np.array([row for row, _ in pool])
         worth = score[numbers].astype(np.float64)
-        vectors = self._rows.vectors[numbers]
-        alike = vectors @ vectors.T
-        left = worth.copy()
+        vectors = self._rows.vectors.take(numbers, 0)
+        losses = _SAME * np.square(np.maximum(vectors @ vectors.T, 0, dtype=np.float64))
+        left, lost = worth.copy(), np.zeros(len(pool))
         chosen: list[tuple[int, Memory, float]] = []
-        said = np.zeros(len(pool))
         for _ in range(min(limit, len(pool))):
-            at = int(np.argmax(left))
+            at = int(left.argmax())
             chosen.append((*pool[at], float(left[at])))
-            said = np.maximum(said, alike[at])
-            left = np.where(np.isneginf(left), -np.inf, worth - _SAME * np.square(np.maximum(said, 0)))
-            left[at] = -np.inf
+            worth[at] = -np.inf
+            np.maximum(lost, losses[at], out=lost)
+            np.subtract(worth, lost, out=left)
         return chosen
 
-    def _why(self, memory: Memory, row: int, asked: Asked) -> tuple[str, ...]:
-        words = words_of(memory.content)
-        terms = [term for term in asked_words(asked.question.text) if stem(term) in words]
-        reasons = ["words: " + ", ".join(terms)] if terms else []
-        vector = asked.question.vector
-        near = 0.0 if vector is None else float(self._rows.vectors[row] @ vector)
-        if near >= NEAR:
-            reasons.append(f"near in meaning ({near:.2f})")
-        if memory.is_pinned:
-            reasons.append("pinned")
-        if memory.importance >= 0.75:
-            reasons.append(f"important ({memory.importance:.2f})")
-        if memory.access_count >= _OFTEN:
-            reasons.append(f"often used ({memory.access_count})")
-        when = asked.question.when
-        if when is not None and when.start <= (memory.valid_from or memory.created_at) < when.end:
-            reasons.append(f"of {when.said}")
-        return tuple(reasons) or (CLOSEST,)
+    def _said(self, rows: list[int], terms: list[tuple[str, str]]) -> list[list[str]]:
+        """Return which of the terms, given with their stems, the memory of each row says itself."""
+        postings, unsaid = self._postings, self._unsaid
+        known = [(term, word) for term, word in terms if word in postings]
+        return [
+            [term for term, word in known if postings.has(word, row) and word not in unsaid.get(row, ())]
+            for row in rows
+        ]
+
+    def _near(self, rows: list[int], vector: NDArray[np.float32] | None) -> list[float]:
+        """Return how close the memory of each row is to a vector."""
+        if vector is None or not rows:
+            return [0.0] * len(rows)
+        near: list[float] = (self._rows.vectors.take(rows, 0) @ vector).tolist()
+        return near
 
     def _memory(self, row: int) -> Memory:
         memory = self._memories[row]
@@ -204,7 +200,7 @@ class MemoryIndex:
 
     def _add(self, item: IndexedMemory) -> None:
         memory = item.memory
-        words = words_of(" ".join(filter(None, (memory.content, memory.category, memory.subject, memory.attribute))))
+        words, unsaid = _words(memory)
         values = {
             "length": weight_of(words),
             "at": (memory.valid_from or memory.updated_at).timestamp(),
@@ -215,6 +211,8 @@ class MemoryIndex:
         vector = None if item.vector is None else np.frombuffer(item.vector, dtype="<f2").astype(np.float32)
         row = self._rows.add(values, vector)
         self._postings.add(row, words)
+        if unsaid:
+            self._unsaid[row] = unsaid
         self._memories.append(memory)
         self._places[memory.id] = row
 
@@ -222,3 +220,51 @@ class MemoryIndex:
         left = [IndexedMemory(self._memory(row), self._rows.vector(row)) for row in self._places.values()]
         self._clear()
         self.put(left)
+
+
+class _MemoryOverview(Overview):
+    """The state of memories, with what speaks for them whatever is asked."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        used = np.log2(1 + rows.accesses) / np.float32(log2(1 + _OFTEN))
+        self._standing = (
+            _SHARES["importance"] * rows.importance,
+            _SHARES["pinned"] * rows.is_pinned.astype(np.float32),
+            _SHARES["used"] * np.minimum(used, np.float32(1)),
+        )
+
+    def standing(self, score: NDArray[np.float32], now: datetime) -> NDArray[np.float32]:
+        """Add to the scores how much memories matter, how often they were needed and how fresh they are."""
+        for share in self._standing:
+            score += share
+        days = np.maximum(now.timestamp() - self.rows.at, 0) / _DAY
+        score += _SHARES["recent"] * np.exp2(days / -_HALF_LIFE).astype(np.float32)
+        return score
+
+
+def _why(memory: Memory, question: Question, said: list[str], near: float) -> tuple[str, ...]:
+    reasons = ["words: " + ", ".join(said)] if said else []
+    if near >= NEAR:
+        reasons.append(f"near in meaning ({near:.2f})")
+    if memory.is_pinned:
+        reasons.append("pinned")
+    if memory.importance >= 0.75:
+        reasons.append(f"important ({memory.importance:.2f})")
+    if memory.access_count >= _OFTEN:
+        reasons.append(f"often used ({memory.access_count})")
+    when = question.when
+    if when is not None and when.start <= (memory.valid_from or memory.created_at) < when.end:
+        reasons.append(f"of {when.said}")
+    return tuple(reasons) or (CLOSEST,)
+
+
+def _words(memory: Memory) -> tuple[dict[str, int], frozenset[str]]:
+    """Return the words that a memory is found by, and those of them that it does not say itself."""
+    said = words_of(memory.content)
+    filed = " ".join(filter(None, (memory.category, memory.subject, memory.attribute)))
+    if not filed:
+        return said, frozenset()
+    others = words_of(filed)
+    both = said | {word: count + said.get(word, 0) for word, count in others.items()}
+    return both, frozenset(others.keys() - said.keys())

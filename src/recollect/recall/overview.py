@@ -32,27 +32,53 @@ class Overview:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.alive = rows.alive
+        #: The rows that are no longer there, and the one that never was.
+        self.gone = np.flatnonzero(~rows.alive)
+        self.length = np.where(rows.alive, rows.length, np.float32(0))
+        self.room = _room(self.length, rows.alive)
+        #: How much a word counts that stands once in a row.
+        self.once = saturated(np.float32(1), self.room)
+        self._has = np.flatnonzero(rows.has_vector)
+        self._middle = _middle(rows)
+        self._distances = _distances(rows, self._middle)
+
+    def meaning(self, vector: Floats) -> Floats:
+        """Return how close each row is to a vector, seen from the middle of all."""
+        return _stretched(self._near(vector), self._has)
+
+    def _near(self, vector: Floats) -> Floats:
+        seen = np.subtract(vector, self._middle, dtype=np.float32)
+        length = np.sqrt(seen.dot(seen))
+        if length > 0:
+            seen /= length
+        near: Floats = self.rows.vectors @ seen
+        near -= self._middle @ seen
+        near *= self._distances
+        return near
+
+
+class PassageOverview(Overview):
+    """The same of rows that have neighbours and belong to conversations."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self._alive = np.flatnonzero(rows.alive)
         #: The rows around each, by how many messages away.
         self.before, self.after = rows.before.astype(np.intp), rows.after.astype(np.intp)
         self.second_before, self.second_after = self.before[self.before], self.after[self.after]
         self.conversation = rows.conversation.astype(np.intp)
         self.conversations = int(self.conversation.max()) + 1
-        length = np.where(rows.alive, rows.length, np.float32(0))
+        length = self.length
         lengths = np.bincount(self.conversation, length, self.conversations).astype(np.float32)
         held = np.bincount(self.conversation[rows.alive], minlength=self.conversations) > 0
         self.held = int(np.count_nonzero(held))
-        self.room = _room(length, rows.alive)
         self.wide_room = _room(self.spread(length), rows.alive)
         self.conversation_room = _room(lengths, held)
         self.fullness = np.minimum(np.log2(1 + length) / np.float32(np.log2(1 + _LONG)), np.float32(1))
         self.assistant = rows.by_assistant.astype(np.float32)
         self.own = rows.is_own.astype(np.float32)
-        self._has = rows.has_vector
         has = rows.has_vector.astype(np.float32)
         self._around = np.maximum(has + has[self.before] + has[self.after], 1)
-        self._middle = _middle(rows)
-        self._distances = _distances(rows, self._middle)
 
     def spread(self, values: Floats) -> Floats:
         """Add to each row what stands around it."""
@@ -60,7 +86,7 @@ class Overview:
         result += SECOND_NEXT * (values[self.second_before] + values[self.second_after])
         return result
 
-    def scattered(self, at: NDArray[np.int32], counts: Floats) -> Floats:
+    def scattered(self, at: NDArray[np.intp], counts: Floats) -> Floats:
         """Return the same as `spread` of values that are zero but at these rows."""
         result = np.zeros(self.rows.size, np.float32)
         result[at] = counts
@@ -72,13 +98,14 @@ class Overview:
 
     def meanings(self, vector: Floats) -> tuple[Floats, Floats]:
         """Return how close each row is to a vector, seen from the middle of all, alone and with its neighbours."""
-        seen = np.subtract(vector, self._middle, dtype=np.float32)
-        length = np.linalg.norm(seen)
-        if length > 0:
-            seen = (seen / length).astype(np.float32)
-        near = (self.rows.vectors @ seen - self._middle @ seen) * self._distances
+        near = self._near(vector)
         around = (near + near[self.before] + near[self.after]) / self._around
-        return _stretched(near, self._has), _stretched(around, self.alive)
+        return _stretched(near, self._has), _stretched(around, self._alive)
+
+
+def saturated(count: Floats | np.float32, room: Floats) -> Floats:
+    """Return how much a word counts that stands so often where there is so much room."""
+    return count * np.float32(SATURATION + 1) / (count + room + np.float32(1e-9))
 
 
 def _middle(rows: Rows) -> Floats:
@@ -101,12 +128,12 @@ def _room(lengths: Floats, counted: NDArray[np.bool_]) -> Floats:
     return (np.float32(SATURATION) * (1 - _LENGTH + _LENGTH * lengths / np.float32(average))).astype(np.float32)
 
 
-def _stretched(values: Floats, counted: NDArray[np.bool_]) -> Floats:
-    """Stretch to between 0 and 1, what does not count being 0."""
-    kept = values[counted]
-    if not len(kept):
-        return np.zeros(len(values), np.float32)
-    low, high = kept.min(), kept.max()
-    if high - low < _NOISE:
-        return np.zeros(len(values), np.float32)
-    return np.where(counted, (values - low) / (high - low), 0).astype(np.float32)
+def _stretched(values: Floats, counted: NDArray[np.intp]) -> Floats:
+    """Stretch to between 0 and 1, all but these rows being 0."""
+    result = np.zeros(len(values), np.float32)
+    if len(counted):
+        kept = values[counted]
+        low, high = kept.min(), kept.max()
+        if high - low >= _NOISE:
+            result[counted] = (kept - low) / (high - low)
+    return result

@@ -18,11 +18,11 @@ from recollect.domain.passage import MatchedPassages, Passage
 from recollect.domain.terms import terms
 from recollect.recall.explaining import reasons
 from recollect.recall.kin import kin_of
-from recollect.recall.overview import Overview
+from recollect.recall.overview import PassageOverview
 from recollect.recall.postings import Postings
 from recollect.recall.question import Question
 from recollect.recall.rows import Rows
-from recollect.recall.scoring import WEIGHTS, Asked, Frequencies, fused, passage_signals
+from recollect.recall.scoring import SHARES, Asked, Frequencies, fused, passage_signals
 from recollect.recall.wording import speaker
 from recollect.recall.words import asked_words, is_own, stem, weight_of, words_of
 
@@ -64,7 +64,7 @@ class PassageIndex:
         self._spoken: list[int] = []
         self._named: dict[str, set[int]] = {}
         self._text_bytes = 0
-        self._overview: Overview | None = None
+        self._overview: PassageOverview | None = None
 
     @classmethod
     def of_candidates(cls, matched: MatchedPassages, asked: Sequence[str], dimensions: int) -> PassageIndex:
@@ -103,9 +103,9 @@ class PassageIndex:
             return []
         asked = self._asked(question)
         if self._overview is None:
-            self._overview = Overview(self._rows)
+            self._overview = PassageOverview(self._rows)
         found = passage_signals(self._overview, self._postings, asked, self._known)
-        score = fused(self._rows, found, WEIGHTS)
+        score = fused(self._overview, found, SHARES)
         best = self._best(score, limit, keep)
         why = reasons(self._rows, self._postings, asked, best)
         return [
@@ -148,6 +148,7 @@ class PassageIndex:
             rows.append(row)
         if not rows:
             del self._conversations[conversation_id]
+        self._rows.show()
         self._overview = None
 
     def _add(self, passage: Passage, conversation: int) -> int:

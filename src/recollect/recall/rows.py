@@ -55,14 +55,12 @@ class Rows:
     def __init__(self, dimensions: int) -> None:
         self.size = 1
         self.living = 0
+        #: How many bytes are held.
+        self.nbytes = 0
         self._vectors = np.zeros((_FIRST, dimensions), np.float32)
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros(_FIRST, kind) for name, kind in _NUMBERS.items()}
-        self._show()
-
-    @property
-    def nbytes(self) -> int:
-        """Tell how many bytes are held."""
-        return self._vectors.nbytes + sum(column.nbytes for column in self._columns.values())
+        self._weigh()
+        self.show()
 
     @property
     def vectors(self) -> NDArray[np.float32]:
@@ -74,7 +72,7 @@ class Rows:
         return self._vectors[row].astype("<f2").tobytes() if self.has_vector[row] else None
 
     def add(self, values: dict[str, float], vector: NDArray[np.float32] | None) -> int:
-        """Add a row and return its number."""
+        """Add a row and return its number; the columns end before it until they are shown."""
         row = self.size
         if row == len(self._vectors):
             self._grow()
@@ -86,8 +84,12 @@ class Rows:
         if vector is not None:
             self._vectors[row] = vector
             self._columns["has_vector"][row] = True
-        self._show()
         return row
+
+    def show(self) -> None:
+        """Let the columns end with the last row that was added."""
+        for name, column in self._columns.items():
+            setattr(self, name, column[: self.size])
 
     def chain(self, before: int, row: int) -> None:
         """Make two rows neighbours."""
@@ -110,7 +112,7 @@ class Rows:
         self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
         for name, column in self._columns.items():
             self._columns[name] = np.concatenate([column, np.zeros(more, column.dtype)])
+        self._weigh()
 
-    def _show(self) -> None:
-        for name, column in self._columns.items():
-            setattr(self, name, column[: self.size])
+    def _weigh(self) -> None:
+        self.nbytes = self._vectors.nbytes + sum(column.nbytes for column in self._columns.values())

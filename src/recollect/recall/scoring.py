@@ -15,16 +15,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.recall.overview import SATURATION, Overview
-from recollect.recall.postings import Postings
+from recollect.recall.overview import Overview, PassageOverview, saturated
+from recollect.recall.postings import Kin, Postings
 from recollect.recall.question import Question
 from recollect.recall.rows import Rows
 
 Floats = NDArray[np.float32]
-Weights = Mapping[str, float]
+Places = NDArray[np.intp]
+Shares = Mapping[str, np.float32]
+
+
+def shares_of(weights: Mapping[str, float]) -> Shares:
+    """Return what each signal adds to a score, which is 1 where all are 1 that speak for a row."""
+    total = sum(weight for weight in weights.values() if weight > 0)
+    return {name: np.float32(weight / total) for name, weight in weights.items()}
+
 
 #: How much each signal of a passage counts.
-WEIGHTS: Final[Weights] = {
+WEIGHTS: Final[Mapping[str, float]] = {
     "words": 1.5,
     "words_around": 2.0,
     "words_of_conversation": 1.0,
@@ -36,6 +44,7 @@ WEIGHTS: Final[Weights] = {
     "own": 1.0,
     "time": 2.0,
 }
+SHARES: Final = shares_of(WEIGHTS)
 #: Seconds after a time within which people still tell of it.
 _TOLD_LATER: Final = 7 * 86_400.0
 
@@ -45,7 +54,7 @@ class Asked:
     """A question as an index sees it."""
 
     #: The words to look for, each with others that are like it.
-    words: Mapping[str, Sequence[tuple[str, float]]]
+    words: Mapping[str, Kin]
     #: The numbers of the speakers who are named.
     speakers: Sequence[int]
     question: Question
@@ -59,7 +68,9 @@ class Frequencies:
     by_word: Mapping[str, int] = field(default_factory=dict)
 
 
-def passage_signals(overview: Overview, postings: Postings, asked: Asked, known: Frequencies) -> dict[str, Floats]:
+def passage_signals(
+    overview: PassageOverview, postings: Postings, asked: Asked, known: Frequencies
+) -> dict[str, Floats]:
     """Return what speaks for each passage, by the name of the signal; those that say nothing are left out."""
     found = _words(overview, postings, asked, known)
     if asked.question.vector is not None:
@@ -73,80 +84,78 @@ def passage_signals(overview: Overview, postings: Postings, asked: Asked, known:
 def memory_signals(overview: Overview, postings: Postings, asked: Asked) -> dict[str, Floats]:
     """Return what speaks for each memory because of the question; memories have no neighbours."""
     found = _timely(overview.rows, asked.question)
-    words = np.zeros(overview.rows.size, np.float32)
+    rows = overview.rows
+    words = np.zeros(rows.size, np.float32)
     for word, kin in asked.words.items():
-        at, count = _living(overview.rows, postings, word)
-        best = _best(overview, postings, kin, at, count)
-        if best is not None:
-            words += _rarity(overview.rows.living, len(at) or int(np.count_nonzero(best))) * best
+        if held := postings.held(kin):
+            at, count = _living(rows, postings, word)
+            best = _best(overview, postings, held, at, count)
+            words += _rarity(rows.living, len(at) or int(np.count_nonzero(best))) * best
+        elif word in postings:
+            at, count = _living(rows, postings, word)
+            words[at] += _rarity(rows.living, len(at)) * _strength(overview, at, count)
     if (highest := words.max()) > 0:
         found["words"] = words / highest
     if asked.question.vector is not None:
-        found["meaning"], _ = overview.meanings(asked.question.vector)
+        found["meaning"] = overview.meaning(asked.question.vector)
     return found
 
 
-def fused(rows: Rows, found: Mapping[str, Floats], weights: Weights) -> Floats:
+def fused(overview: Overview, found: Mapping[str, Floats], shares: Shares) -> Floats:
     """Return the score of each row; those that are no longer there get minus infinity."""
-    score = np.zeros(rows.size, np.float32)
-    total = sum(weight for weight in weights.values() if weight > 0)
+    score = np.zeros(overview.rows.size, np.float32)
     for name, signal in found.items():
-        score += np.float32(weights[name] / total) * signal
-    score[~rows.alive] = -np.inf
+        score += shares[name] * signal
+    score[overview.gone] = -np.inf
     return score
 
 
-def _words(overview: Overview, postings: Postings, asked: Asked, known: Frequencies) -> dict[str, Floats]:
+def _words(overview: PassageOverview, postings: Postings, asked: Asked, known: Frequencies) -> dict[str, Floats]:
     rows = overview.rows
     turn, around = np.zeros(rows.size, np.float32), np.zeros(rows.size, np.float32)
     whole = np.zeros(overview.conversations, np.float32)
     for word, kin in asked.words.items():
-        at, count = _living(rows, postings, word)
-        best = _best(overview, postings, kin, at, count)
-        if best is None:
+        held = postings.held(kin)
+        if not held and word not in postings:
             continue
+        at, count = _living(rows, postings, word)
+        best = _best(overview, postings, held, at, count)
         if not len(at):
             turn += _rarity(rows.living, int(np.count_nonzero(best))) * best
             continue
         weight = _rarity(known.total or rows.living, known.by_word.get(word) or len(at))
         turn += weight * best
-        around += weight * _saturated(overview.scattered(at, count), overview.wide_room)
-        counts = np.bincount(overview.conversation[at], count, overview.conversations).astype(np.float32)
+        often = np.ones(len(at), np.float32) if count is None else count
+        around += weight * saturated(overview.scattered(at, often), overview.wide_room)
+        counts = np.bincount(overview.conversation[at], often, overview.conversations).astype(np.float32)
         rarity = _rarity(overview.held, int(np.count_nonzero(counts)))
-        whole += rarity * _saturated(counts, overview.conversation_room)
+        whole += rarity * saturated(counts, overview.conversation_room)
     around[~rows.alive] = 0
     found = {"words": turn, "words_around": around, "words_of_conversation": whole[overview.conversation]}
     return {name: signal / highest for name, signal in found.items() if (highest := signal.max()) > 0}
 
 
-def _best(
-    overview: Overview,
-    postings: Postings,
-    kin: Sequence[tuple[str, float]],
-    at: NDArray[np.int32],
-    count: Floats,
-) -> Floats | None:
-    """Return how well each row holds a word, or the one most like it; None if none holds any of them."""
-    best: Floats | None = None
-    for other, likeness in kin:
-        if other in postings:
-            there, often = _living(overview.rows, postings, other)
-            best = np.zeros(overview.rows.size, np.float32) if best is None else best
-            best[there] = np.maximum(best[there], np.float32(likeness) * _saturated(often, overview.room[there]))
+def _best(overview: Overview, postings: Postings, held: Kin, at: Places, count: Floats | None) -> Floats:
+    """Return how well each row holds a word, which stands in some, or the one most like it."""
+    best = np.zeros(overview.rows.size, np.float32)
+    for other, likeness in held:
+        there, often = _living(overview.rows, postings, other)
+        best[there] = np.maximum(best[there], np.float32(likeness) * _strength(overview, there, often))
     if len(at):
-        best = np.zeros(overview.rows.size, np.float32) if best is None else best
-        best[at] = np.maximum(best[at], _saturated(count, overview.room[at]))
+        best[at] = np.maximum(best[at], _strength(overview, at, count))
     return best
 
 
-def _living(rows: Rows, postings: Postings, word: str) -> tuple[NDArray[np.int32], Floats]:
+def _living(rows: Rows, postings: Postings, word: str) -> tuple[Places, Floats | None]:
     at, count = postings.of(word)
-    living = rows.alive[at]
-    return at[living], count[living]
+    if len(at) and rows.living < rows.size - 1:
+        living = rows.alive[at]
+        return at[living], None if count is None else count[living]
+    return at, count
 
 
-def _saturated(count: Floats, room: Floats) -> Floats:
-    return count * np.float32(SATURATION + 1) / (count + room + np.float32(1e-9))
+def _strength(overview: Overview, at: Places, count: Floats | None) -> Floats:
+    return overview.once[at] if count is None else saturated(count, overview.room[at])
 
 
 def _rarity(total: int, frequency: int) -> np.float32:

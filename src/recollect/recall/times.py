@@ -73,6 +73,21 @@ _MONTH_YEAR: Final = re.compile(rf"\b({_MONTH})\.?,?\s+(?:of\s+|de\s+|del\s+)?{_
 #: A month alone counts only after such a word: "may", "march" and "mars" are words of other kinds too.
 _IN_MONTH: Final = re.compile(rf"\b(?:in|during|since|im|en|au mois de|nel|em|last|this)\s+({_MONTH})\b")
 _IN_YEAR: Final = re.compile(rf"(?<![\w$€£.,-]){_YEAR}(?![\w%-])")
+_PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
+#: A plain text speaks of no time unless it has a digit or one of these: with one of them begins every span, every month
+#: is one, and whatever counts back has one.
+_TELLING: Final = (
+    frozenset(
+        found[0]
+        for words in _SPAN_WORDS.values()
+        for one in words.split("|")
+        for spelling in (one.replace("?", ""), one.replace("'?", ""))
+        if (found := _PLAIN_WORD.match(spelling))
+    )
+    | _MONTHS.keys()
+    | {"ago", "vor", "il", "hace", "ha"}
+)
+_DIGIT: Final = re.compile(r"\d")
 
 
 class TimeRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,8 +100,13 @@ class TimeRange(msgspec.Struct, frozen=True, kw_only=True):
 
 def time_asked(text: str, now: datetime) -> TimeRange | None:
     """Return the time that a question speaks of, or None; what is told most exactly counts."""
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    plain = "".join(c for c in folded if not unicodedata.combining(c)).replace("\u2019", "'")
+    if text.isascii():
+        plain = text.lower()
+        if _TELLING.isdisjoint(_PLAIN_WORD.findall(plain)) and not _DIGIT.search(plain):
+            return None
+    else:
+        folded = unicodedata.normalize("NFKD", text).casefold()
+        plain = "".join(c for c in folded if not unicodedata.combining(c)).replace("\u2019", "'")
     now = now.astimezone(UTC)
     for find in _FINDERS:
         found = find(plain, now)

@@ -6,7 +6,7 @@ Endings are cut off English words only; in other languages whole words are compa
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -42,11 +42,12 @@ _VOWEL: Final = re.compile("[aeiouy]")
 _KEPT: Final = 100_000
 
 
-def words_of(text: str) -> Counter[str]:
+def words_of(text: str) -> dict[str, int]:
     """Return the words of a text and how often each stands in it."""
-    counted: Counter[str] = Counter()
+    counted: dict[str, int] = {}
     for term, count in counted_terms(text).items():
-        counted[stem(term)] += count
+        word = stem(term)
+        counted[word] = counted.get(word, 0) + count
     return counted
 
 
@@ -56,14 +57,14 @@ def asked_words(text: str) -> list[str]:
     return [term for term in terms if term not in SMALL_WORDS] or terms
 
 
-def is_own(words: Counter[str]) -> bool:
+def is_own(words: Mapping[str, int]) -> bool:
     """Tell whether the speaker speaks of themselves."""
     return not _OWN_STEMS.isdisjoint(words)
 
 
-def weight_of(words: Counter[str]) -> int:
+def weight_of(words: Mapping[str, int]) -> int:
     """Return how many words a text has that say something."""
-    return sum(count for word, count in words.items() if word not in _SMALL_STEMS)
+    return sum([count for word, count in words.items() if word not in _SMALL_STEMS])
 
 
 @lru_cache(maxsize=_KEPT)

@@ -17,7 +17,7 @@ import msgspec
 from recollect.domain.candidate import BROUGHT
 from recollect.domain.checks import MAX_LIMIT, check_id, later
 from recollect.domain.context import UNTRUSTED
-from recollect.domain.job import Job
+from recollect.domain.job import Job, JobQuery, JobState
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
@@ -39,6 +39,7 @@ from recollect.ports.clock import Clock
 from recollect.ports.store import Store
 from recollect.ports.strategy import Compacted, Work
 from recollect.ports.summary_generator import SummaryGenerator
+from recollect.service.keeping import EXTRACT
 from recollect.settings import HistorySettings
 
 _log = logging.getLogger(__name__)
@@ -55,6 +56,10 @@ class CompactionSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: PlanSettings = PlanSettings()
     delete_originals: bool = False
+    #: Whether memories are learned from messages; then no original is deleted before that.
+    learns: bool = False
+    #: How long a job waits for that before it looks again.
+    learning_time: timedelta = timedelta(minutes=1)
     #: Characters of a summary.
     at_most: int = AT_MOST
     #: How long a generator may take for one summary; a model has limits of its own that are shorter.
@@ -65,10 +70,10 @@ class CompactionSettings(msgspec.Struct, frozen=True, kw_only=True):
     call_time: timedelta = timedelta(minutes=5)
 
     @classmethod
-    def of(cls, settings: HistorySettings) -> Self:
+    def of(cls, settings: HistorySettings, *, learns: bool = False) -> Self:
         """Return what these settings mean."""
         plan = PlanSettings(threshold=settings.threshold, keep_verbatim=settings.keep_verbatim)
-        return cls(plan=plan, delete_originals=settings.delete_originals)
+        return cls(plan=plan, delete_originals=settings.delete_originals, learns=learns)
 
 
 class _Written(msgspec.Struct, frozen=True):
@@ -101,13 +106,21 @@ class Compactor:
         self._new_id = new_id
 
     async def compact(self, scope: Scope, conversation_id: str) -> Compacted:
-        """Write the summaries that are due, at least one of them, but not more than one call may."""
+        """Write the summaries that are due, at least one of them, but not more than one call may.
+
+        Originals that nobody has learned from yet are kept for good where they cannot be waited for.
+        """
+        return await self._compact(scope, conversation_id, is_patient=False)
+
+    async def _compact(self, scope: Scope, conversation_id: str, *, is_patient: bool) -> Compacted:
         summaries = folds = conflicts = 0
         end = later(self._clock(), self._settings.call_time)
         while summaries + folds < self._settings.steps and (not summaries + folds or self._clock() < end):
             backlog, step = await self._plan(scope, conversation_id)
             if step is None:
                 return Compacted(summaries=summaries, folds=folds)
+            if is_patient and self._is_early(backlog, step) and await self._is_learning(scope, conversation_id):
+                return Compacted(summaries=summaries, folds=folds, waits=True)
             try:
                 await self._carry_out(scope, backlog, step)
             except ConflictError:
@@ -125,9 +138,30 @@ class Compactor:
         conversation_id = job.conversation_id
         if conversation_id is None:
             raise InvalidInputError("a job to summarise names no conversation")
-        if (await self.compact(scope, conversation_id)).more:
+        done = await self._compact(scope, conversation_id, is_patient=True)
+        if done.more or done.waits:
             now = self._clock()
-            await self._store.enqueue_job(scope, Work(kind=SUMMARISE).job(conversation_id, self._new_id(), now), now)
+            run_at = later(now, self._settings.learning_time) if done.waits else now
+            await self._store.enqueue_job(scope, Work(kind=SUMMARISE).job(conversation_id, self._new_id(), run_at), now)
+
+    def _deletes(self, backlog: Backlog) -> bool:
+        """Tell whether summaries take the place of messages; other branches may still show what this one summarises."""
+        return self._settings.delete_originals and not backlog.conversation.is_branched
+
+    def _is_early(self, backlog: Backlog, step: Summarise | Fold) -> bool:
+        """Tell whether a summary would take the place of messages that nobody has learned from."""
+        if not self._settings.learns or not self._deletes(backlog) or isinstance(step, Fold):
+            return False
+        return any(message.seq > backlog.conversation.extracted_seq for message in step.messages)
+
+    async def _is_learning(self, scope: Scope, conversation_id: str) -> bool:
+        """Tell whether a job is about to learn from the conversation and has not failed yet."""
+        states: tuple[JobState, ...] = ("queued", "running")
+        for state in states:
+            found = await self._store.list_jobs(scope, JobQuery(conversation_id=conversation_id, state=state))
+            if any(job.kind == EXTRACT and job.error is None for job in found):
+                return True
+        return False
 
     async def _plan(self, scope: Scope, conversation_id: str) -> tuple[Backlog, Summarise | Fold | None]:
         """Return the next step, from as few messages as it takes: mostly one batch, more where tools or branches do."""
@@ -138,9 +172,21 @@ class Compactor:
             step = next_step(
                 backlog.messages, backlog.summaries, plan, elsewhere=backlog.elsewhere, apart=backlog.apart
             )
+            if step is not None and self._is_early(backlog, step):
+                return backlog, self._learned_part(backlog) or step
             if step is not None or limit == MAX_LIMIT or _is_whole(backlog):
                 return backlog, step
             limit = min(4 * limit, MAX_LIMIT)
+
+    def _learned_part(self, backlog: Backlog) -> Summarise | Fold | None:
+        return next_step(
+            backlog.messages,
+            backlog.summaries,
+            self._settings.plan,
+            elsewhere=backlog.elsewhere,
+            apart=backlog.apart,
+            up_to=backlog.conversation.extracted_seq,
+        )
 
     async def _carry_out(self, scope: Scope, backlog: Backlog, step: Summarise | Fold) -> None:
         written = await self._write(backlog, step)
@@ -154,8 +200,7 @@ class Compactor:
             generator=written.generator,
             message_ids=tuple(message.id for message in step.messages) if isinstance(step, Summarise) else (),
             folds=tuple(summary.id for summary in step.summaries) if isinstance(step, Fold) else (),
-            # Other branches may still show what this one has summarised.
-            delete_originals=self._settings.delete_originals and whole and not backlog.conversation.is_branched,
+            delete_originals=whole and self._deletes(backlog) and not self._is_early(backlog, step),
             metadata={UNTRUSTED: True} if _is_untrusted(step) else {},
         )
         await self._store.put_summary(scope, new)

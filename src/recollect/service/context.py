@@ -53,11 +53,32 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     context: Context
     recalled: tuple[Recalled, ...] = ()
 
+    #: The pinned memories at hand.
+    pinned: tuple[Memory, ...] = ()
+
     @property
-    def used(self) -> tuple[Memory, ...]:
-        """Return the memories that stand in the prompt."""
+    def memories(self) -> tuple[Recalled, ...]:
+        """Return the memories that stand in the prompt, pinned ones first, each with why it is there."""
         told = set(self.context.memory_ids)
-        return tuple(one.memory for one in self.recalled if one.memory is not None and one.memory.id in told)
+        pinned = tuple(Recalled(memory=one, why="pinned") for one in self.pinned)
+        return tuple(one for one in (*pinned, *self.recalled) if one.memory is not None and one.memory.id in told)
+
+
+class Telling(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model is to be told besides what is stored."""
+
+    #: What the user says now; empty if the prompt ends with something else, or for a preview.
+    message: str = ""
+    #: What to recall for; None is the message.
+    question: str | None = None
+    #: What the application says of the moment, told as data.
+    given: str = ""
+    #: What the application tells the model in this turn, besides the settings.
+    instructions: str = ""
+    #: Whether memories, notes and earlier conversations are told.
+    remembers: bool = True
+    #: Tokens of the whole prompt; None is what the settings say.
+    budget: int | None = None
 
 
 class Contexts:
@@ -77,37 +98,33 @@ class Contexts:
         if budget is not None:
             check_count(budget, "budget")
         window = await self._keeper.require_window(scope, conversation_id)
-        told = await self.tell(scope, window, self._keeper.shown(window), query, budget=budget)
+        told = await self.tell(scope, window, self._keeper.shown(window), Telling(message=query, budget=budget))
         return told.context
 
-    async def tell(
-        self,
-        scope: Scope,
-        window: Window | None,
-        shown: Sequence[Message],
-        text: str,
-        *,
-        budget: int | None = None,
-    ) -> Told:
+    async def tell(self, scope: Scope, window: Window | None, shown: Sequence[Message], telling: Telling) -> Told:
         """Return the prompt for what the user says now."""
         pinned: tuple[Memory, ...] = ()
         recalled: tuple[Recalled, ...] = ()
         note: Note | None = None
-        if self._recall is not None:
+        if self._recall is not None and telling.remembers:
+            question = telling.message if telling.question is None else telling.question
             pinned = tuple(map(_without_secrets, await _or_none(self._recall.pinned(scope)) or ()))
-            recalled = await self._recalled(scope, self._recall, pinned, shown, text)
+            recalled = await self._recalled(scope, self._recall, pinned, shown, question)
             note = await _or_none(self._notes.get_note(scope))
+        options = self._options
         parts = ContextParts(
-            system=self._options.system,
+            system="\n\n".join(filter(None, (options.system, telling.instructions))),
             pinned=pinned,
             note=note,
             summaries=() if window is None else window.summaries,
             recalled=recalled,
             window=tuple(shown),
-            message=text,
-            format=self._options.format,
+            given=telling.given,
+            message=telling.message,
+            format=options.format,
         )
-        return Told(context=build(parts, self._options.budget if budget is None else budget), recalled=recalled)
+        context = build(parts, options.budget if telling.budget is None else telling.budget)
+        return Told(context=context, recalled=recalled, pinned=pinned)
 
     async def _recalled(
         self, scope: Scope, recall: Recall, pinned: Sequence[Memory], shown: Sequence[Message], text: str

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 
 import msgspec
 
+from recollect.domain.checks import check_limit
 from recollect.domain.conversation import (
     Conversation,
     ConversationChanges,
@@ -24,12 +25,24 @@ from recollect.domain.erasure import Erasure, Receipt
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.page import MessagePage, MessageQuery
 from recollect.domain.scope import Scope
-from recollect.domain.summary import Summary
+from recollect.domain.summary import Summary, covered_ids
+from recollect.domain.tool_pairs import joined, unanswered
 from recollect.domain.turn import Appended, ArchiveBatch, ArchivedBatch
-from recollect.errors import ConflictError
+from recollect.errors import ConflictError, CorruptRecordError, MessageNotFoundError
 from recollect.ports.clock import Clock
+from recollect.ports.events import Event, Events
 from recollect.ports.store import Store
 from recollect.service.keeping import Keeper
+from recollect.service.notes import NOTES_UPDATED
+
+#: The events that tell a user's sessions to read a conversation, or the list of them, again.
+CONVERSATION_CREATED, CONVERSATION_UPDATED = "conversation.created", "conversation.updated"
+CONVERSATION_DELETED = "conversation.deleted"
+
+#: So many messages may stand between a tool call at the end of a page and its results on the next one.
+BETWEEN = 10
+#: More results are not looked for on the next page.
+MOST_RESULTS = 100
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +66,8 @@ class ConversationFields(TypedDict, total=False):
     is_archived: bool
     is_pinned: bool
     metadata: Mapping[str, Any]
+    #: Read and continue the branch that ends with this message; None goes back before the first.
+    head_id: str | None
     #: Refuse the change if the conversation has another version.
     expected_version: int | None
 
@@ -60,11 +75,20 @@ class ConversationFields(TypedDict, total=False):
 class Conversations:
     """Keep conversations, short in the prompt and whole in the store."""
 
-    def __init__(self, store: Store, keeper: Keeper, *, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keeper: Keeper,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        events: Events | None = None,
+    ) -> None:
         self._store = store
         self._keeper = keeper
         self._clock = clock
         self._new_id = new_id
+        self._events = events
 
     # Messages
 
@@ -76,6 +100,8 @@ class Conversations:
         append = await self._keeper.append(window, conversation_id, tuple(messages), create=create)
         appended = await self._store.append(scope, append)
         _log.info("added %d messages to %s", len(appended.messages), conversation_id)
+        if appended.messages:
+            self._tell(scope, CONVERSATION_CREATED if window is None else CONVERSATION_UPDATED, conversation_id)
         await self._keeper.added(scope, window, appended, append.jobs)
         return appended
 
@@ -88,9 +114,78 @@ class Conversations:
         before: str | None = None,
         after: str | None = None,
     ) -> MessagePage:
-        """Read a page in order, with the summaries that end in it; `before` and `after` are message ids."""
+        """Read a page in order, with the summaries that end in it; `before` and `after` are message ids.
+
+        Each tool call has its result as its output, also if that stands on the next page.
+        """
         query = MessageQuery(conversation_id=conversation_id, limit=limit, before=before, after=after)
-        return await self._store.list_messages(scope, query)
+        page = await self._store.list_messages(scope, query)
+        has_next = page.more if query.is_forwards else before is not None
+        return await self._answered(scope, conversation_id, page, has_next=has_next)
+
+    async def expand(
+        self, scope: Scope, conversation_id: str, summary_id: str, *, limit: int = 50, after: str | None = None
+    ) -> MessagePage:
+        """Read the messages that a summary stands for, oldest first, with the summaries that it folds among them.
+
+        Originals that were deleted when it was written are not there any more.
+        """
+        check_limit(limit)
+        layers = await self._store.expand_summary(scope, conversation_id, summary_id)
+        covered = covered_ids(layers)
+        if after is not None and after not in covered:
+            raise MessageNotFoundError("after names no message that the summary covers")
+        start = 0 if after is None else covered.index(after) + 1
+        wanted = covered[start : start + limit]
+        page = await self._chain(scope, conversation_id, wanted)
+        page = await self._answered(scope, conversation_id, page, has_next=True)
+        shown = set(wanted)
+        folded = sorted((one for one in layers[1:] if one.last_message_id in shown), key=lambda one: one.level)
+        return msgspec.structs.replace(page, summaries=tuple(folded), more=start + limit < len(covered))
+
+    async def _chain(self, scope: Scope, conversation_id: str, wanted: Sequence[str]) -> MessagePage:
+        """Return those of these messages that are stored; each answers the one before it."""
+        wanted = list(wanted)
+        while wanted:
+            last = wanted.pop()
+            query = MessageQuery(conversation_id=conversation_id, before=last, limit=max(1, len(wanted)))
+            try:
+                page = await self._store.list_messages(scope, query)
+                newest, corrupt = await self._one(scope, conversation_id, last)
+            except MessageNotFoundError:
+                continue
+            known = set(wanted)
+            return MessagePage(
+                messages=(*(one for one in page.messages if one.id in known), *newest),
+                summaries=(),
+                more=False,
+                corrupt=(*(one for one in page.corrupt if one in known), *corrupt),
+            )
+        return MessagePage(messages=(), summaries=(), more=False)
+
+    async def _one(
+        self, scope: Scope, conversation_id: str, message_id: str
+    ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+        """Return the message, or its id if it is damaged."""
+        try:
+            return (await self._store.get_message(scope, conversation_id, message_id),), ()
+        except CorruptRecordError:
+            return (), (message_id,)
+
+    async def _answered(self, scope: Scope, conversation_id: str, page: MessagePage, *, has_next: bool) -> MessagePage:
+        """Return the page with the results of its tool calls."""
+        following: tuple[Message, ...] = ()
+        if has_next and (open_calls := unanswered(page.messages)):
+            query = MessageQuery(
+                conversation_id=conversation_id,
+                after=page.messages[-1].id,
+                limit=min(len(open_calls), MOST_RESULTS) + BETWEEN,
+            )
+            try:
+                following = (await self._store.list_messages(scope, query)).messages
+            except MessageNotFoundError:
+                _log.info("a message of %s was erased while it was read", conversation_id)
+        return msgspec.structs.replace(page, messages=joined(page.messages, following))
 
     async def clear_messages(self, scope: Scope, conversation_id: str, *, memories: bool = False) -> Receipt:
         """Erase the messages, summaries and jobs of a conversation, which then starts again; memories only if told.
@@ -99,6 +194,7 @@ class Conversations:
         """
         receipt = await self._store.clear_conversation(scope, conversation_id, self._erasure(memories))
         _log.info("cleared %d messages of %s", receipt.erased.messages, conversation_id)
+        self._tell_erased(scope, CONVERSATION_UPDATED, conversation_id, receipt)
         return receipt
 
     async def erase_message(
@@ -106,6 +202,7 @@ class Conversations:
     ) -> Receipt:
         """Erase one message with what derives from it; what its summary had covered is summarised again."""
         receipt = await self._store.erase_message(scope, conversation_id, message_id, self._erasure(memories))
+        self._tell_erased(scope, CONVERSATION_UPDATED, conversation_id, receipt)
         if receipt.erased.summaries:
             window = await self._store.get_window(scope, conversation_id)
             await self._keeper.look_again(scope, conversation_id, 0, window.conversation.message_count)
@@ -121,6 +218,7 @@ class Conversations:
         total = batch.archived + (0 if window is None else window.conversation.message_count)
         _log.info("archived %d messages of %s", batch.archived, conversation_id)
         if batch.archived:
+            self._tell(scope, CONVERSATION_CREATED if window is None else CONVERSATION_UPDATED, conversation_id)
             await self._keeper.look_again(scope, conversation_id, batch.archived, total)
         return batch
 
@@ -129,7 +227,7 @@ class Conversations:
         window = await self._store.get_window(scope, conversation_id)
         return Context(
             summaries=window.summaries,
-            recent=self._keeper.shown(window),
+            recent=joined(self._keeper.shown(window)),
             total=window.conversation.message_count,
             corrupt=window.corrupt,
         )
@@ -145,11 +243,13 @@ class Conversations:
         metadata: Mapping[str, Any] = {},  # never changed
     ) -> Conversation:
         """Return the conversation with this id, created if there is none; without an id, a new one."""
-        return await self._store.create_conversation(scope, self._new(scope, conversation_id, title, metadata))
+        new = self._new(scope, conversation_id, title, metadata)
+        return self._made(scope, new, await self._store.create_conversation(scope, new))
 
     async def current(self, scope: Scope) -> Conversation:
         """Return the newest conversation of the scope's agent that is not archived, created if there is none."""
-        return await self._store.current_conversation(scope, self._new(scope, None, None, {}))
+        new = self._new(scope, None, None, {})
+        return self._made(scope, new, await self._store.current_conversation(scope, new))
 
     async def get(self, scope: Scope, conversation_id: str) -> Conversation:
         """Return the conversation or raise `ConversationNotFoundError`."""
@@ -165,13 +265,13 @@ class Conversations:
 
     async def update(self, scope: Scope, conversation_id: str, **changes: Unpack[ConversationFields]) -> Conversation:
         """Change what a person may change; a title set here is never overwritten by an automatic one."""
-        return await self._store.change_conversation(
-            scope, conversation_id, ConversationChanges(at=self._clock(), **changes)
-        )
+        return await self._change(scope, conversation_id, ConversationChanges(at=self._clock(), **changes))
 
     async def delete(self, scope: Scope, conversation_id: str, *, memories: bool = True) -> Receipt:
         """Erase a conversation with everything that derives from it; its id cannot be used again."""
-        return await self._store.erase_conversation(scope, conversation_id, self._erasure(memories))
+        receipt = await self._store.erase_conversation(scope, conversation_id, self._erasure(memories))
+        self._tell_erased(scope, CONVERSATION_DELETED, conversation_id, receipt)
+        return receipt
 
     # Branches
 
@@ -194,7 +294,7 @@ class Conversations:
     async def select(self, scope: Scope, conversation_id: str, head_id: str) -> Conversation:
         """Read and continue the branch that ends with this message."""
         changes = ConversationChanges(at=self._clock(), head_id=head_id)
-        return await self._store.change_conversation(scope, conversation_id, changes)
+        return await self._change(scope, conversation_id, changes)
 
     async def undo(self, scope: Scope, conversation_id: str) -> Conversation:
         """Go back to before the newest user message; the messages stay on a branch of their own."""
@@ -204,10 +304,35 @@ class Conversations:
             asked = next((message for message in reversed(page.messages) if message.role == "user"), None)
             if asked is not None:
                 changes = ConversationChanges(at=self._clock(), head_id=asked.parent_id)
-                return await self._store.change_conversation(scope, conversation_id, changes)
+                return await self._change(scope, conversation_id, changes)
             if not page.more or not page.messages:
                 raise ConflictError("there is no user message to undo")
             before = page.messages[0].id
+
+    async def _change(self, scope: Scope, conversation_id: str, changes: ConversationChanges) -> Conversation:
+        changed = await self._store.change_conversation(scope, conversation_id, changes)
+        self._tell(scope, CONVERSATION_UPDATED, conversation_id)
+        return changed
+
+    def _made(self, scope: Scope, new: NewConversation, stored: Conversation) -> Conversation:
+        """Return the stored conversation, and tell of it if it is the new one."""
+        if stored.id == new.id and stored.created_at == new.at and not stored.message_count:
+            self._tell(scope, CONVERSATION_CREATED, stored.id)
+        return stored
+
+    def _tell(self, scope: Scope, kind: str, conversation_id: str | None) -> None:
+        if self._events is not None:
+            self._events.publish([Event(kind=kind, scope=scope, entity_id=conversation_id)])
+
+    def _tell_erased(self, scope: Scope, kind: str, conversation_id: str, receipt: Receipt) -> None:
+        """Tell of a conversation and of what was learned there; which memories and notes that was, nobody keeps."""
+        from recollect.service.memories import MEMORY_DELETED
+
+        self._tell(scope, kind, conversation_id)
+        if receipt.erased.memories:
+            self._tell(scope, MEMORY_DELETED, None)
+        if receipt.erased.notes:
+            self._tell(scope, NOTES_UPDATED, None)
 
     def _new(
         self, scope: Scope, conversation_id: str | None, title: str | None, metadata: Mapping[str, Any]

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
-from recollect.domain.memory import Memory, NewMemory, SavedMemories, content_key, normalised
+from recollect.domain.likeness import Said
+from recollect.domain.memory import Memory, NewMemory, SavedMemories, normalised
 from recollect.domain.passage import IndexedMemory
 from recollect.domain.scope import Scope
 from recollect.domain.slots import Slot, slot_of
@@ -32,6 +34,14 @@ LEAST_WORDING, LEAST_MEANING = 0.7, 0.5
 MOST_BYTES = 512 * 2**20
 
 
+class _Newcomer(NamedTuple):
+    """A new memory with what it says and means, read once for all that it is compared with."""
+
+    new: NewMemory
+    said: Said
+    vector: NDArray[np.float32] | None
+
+
 class UserKnowledge:
     """The memories of one user at one revision."""
 
@@ -40,7 +50,12 @@ class UserKnowledge:
         self.index = MemoryIndex(embedding.dimensions)
         self._model = embedding.model
         self.memories: dict[str, Memory] = {}
+        #: Those that were found to hold no secret as they are.
+        self.clean: set[str] = set()
         self._wordings: dict[str, str] = {}
+        #: What memories say that came near a new one, read for comparisons.
+        self._said: dict[str, Said] = {}
+        self._newcomer: _Newcomer | None = None
         #: Ids by what the memories say, by their slot and by their conversation.
         self._places: dict[tuple[str, str | Slot], set[str]] = {}
         self.put(items)
@@ -51,22 +66,26 @@ class UserKnowledge:
         for item in taken:
             memory = item.memory
             self._leave(memory.id)
+            self.clean.discard(memory.id)
             if memory.deleted_at is None:
                 self._enter(memory)
         self.index.put(taken)
 
     def _enter(self, memory: Memory) -> None:
         self.memories[memory.id] = memory
-        self._wordings[memory.id] = normalised(memory.content)
-        for place in _places(memory):
+        last = self._newcomer
+        is_last = last is not None and last.said.text == memory.content
+        wording = last.said.wording if last is not None and is_last else normalised(memory.content)
+        self._wordings[memory.id] = wording
+        for place in _places(memory, wording):
             self._places.setdefault(place, set()).add(memory.id)
 
     def _leave(self, memory_id: str) -> None:
         before = self.memories.pop(memory_id, None)
         if before is None:
             return
-        self._wordings.pop(memory_id)
-        for place in _places(before):
+        self._said.pop(memory_id, None)
+        for place in _places(before, self._wordings.pop(memory_id)):
             self._places[place].discard(memory_id)
             if not self._places[place]:
                 del self._places[place]
@@ -97,17 +116,18 @@ class UserKnowledge:
         """Return whatever may say the same as one of these, and all of their slots, past values too."""
         found: set[str] = set()
         for new in news:
-            for place in _places(new):
+            newcomer = self._read(new)
+            for place in _places(new, newcomer.said.wording):
                 if place[0] != "conversation":
                     found |= self._places.get(place, set())
-            found.update(self._worded_alike(new))
-            if new.vector is not None:
-                found.update(self.index.nearest(floats(new.vector), NEAREST, LEAST_MEANING))
+            found.update(self._worded_alike(newcomer.said.wording))
+            if newcomer.vector is not None:
+                found.update(self.index.nearest(newcomer.vector, NEAREST, LEAST_MEANING))
         return self._named(found)
 
-    def _worded_alike(self, new: NewMemory) -> Iterable[str]:
+    def _worded_alike(self, wording: str) -> Iterable[str]:
         hits = process.extract(
-            normalised(new.content),
+            wording,
             self._wordings,
             scorer=Levenshtein.normalized_similarity,
             processor=None,
@@ -116,15 +136,35 @@ class UserKnowledge:
         )
         return (memory_id for _, _, memory_id in hits)
 
+    def said(self, memory: NewMemory | Memory) -> Said:
+        """Return what a memory says, read for comparisons; what is stored is read once while it is held."""
+        if isinstance(memory, NewMemory):
+            return self._read(memory).said
+        said = self._said.get(memory.id)
+        if said is None or said.text != memory.content:
+            is_held = self.memories.get(memory.id) is memory
+            said = Said(memory.content, self._wordings[memory.id] if is_held else None)
+            if is_held:
+                self._said[memory.id] = said
+        return said
+
     def similarity(self, new: NewMemory, memory: Memory) -> float | None:
         """Return how close the two are in meaning, or None if one has no vector."""
-        vector = self.index.vector(memory.id)
-        return None if new.vector is None or vector is None else closeness(floats(new.vector), vector)
+        mine = self._read(new).vector
+        if mine is None:
+            return None
+        theirs = self.index.vector(memory.id)
+        return None if theirs is None else closeness(mine, theirs)
+
+    def _read(self, new: NewMemory) -> _Newcomer:
+        if self._newcomer is None or self._newcomer.new is not new:
+            self._newcomer = _Newcomer(new, Said(new.content), None if new.vector is None else floats(new.vector))
+        return self._newcomer
 
 
-def _places(memory: Memory | NewMemory) -> Iterable[tuple[str, str | Slot]]:
+def _places(memory: Memory | NewMemory, wording: str) -> Iterable[tuple[str, str | Slot]]:
     """Give where a memory is looked up."""
-    yield "says", content_key(memory.content)
+    yield "says", wording
     slot = slot_of(memory.subject, memory.attribute)
     if slot is not None:
         yield "slot", slot
@@ -174,6 +214,14 @@ class Knowledge:
         self._keep(user, held)
         return held
 
+    def held(self, scope: Scope) -> UserKnowledge | None:
+        """Return what is held of the user, which may be out of date: only for a write that names its revision."""
+        user = (scope.tenant, scope.user)
+        held = self._users.get(user)
+        if held is not None:
+            self._users.move_to_end(user)
+        return held
+
     async def _embedded(self, scope: Scope, items: Sequence[IndexedMemory]) -> Sequence[IndexedMemory]:
         """Return the memories with vectors where those can be had at once; a job makes the others."""
         bare = [item.memory for item in items if item.vector is None]
@@ -200,9 +248,10 @@ class Knowledge:
         self._weigh(user, held.index.nbytes)
 
     def _keep(self, user: tuple[str, str], held: UserKnowledge) -> None:
-        self._users[user] = held
+        if self._users.get(user) is not held:
+            self._users[user] = held
+            self._weigh(user, held.index.nbytes)
         self._users.move_to_end(user)
-        self._weigh(user, held.index.nbytes)
         while len(self._users) > 1 and self._bytes > self._most_bytes:
             gone, _ = self._users.popitem(last=False)
             self._weigh(gone, 0)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import msgspec
 
@@ -108,14 +108,13 @@ class Ledger:
             if entries:
                 await self._to_its_end(scope, entries)
 
-    @asynccontextmanager
-    async def covering(self, scope: Scope, *, kind: str, conversation_id: str | None = None) -> AsyncIterator[None]:
+    def covering(
+        self, scope: Scope, *, kind: str, conversation_id: str | None = None
+    ) -> AbstractAsyncContextManager[Bill | None]:
         """Open a bill unless the block is part of work that has one."""
         if current_bill() is not None:
-            yield
-            return
-        async with self.bill(scope, kind=kind, conversation_id=conversation_id):
-            yield
+            return nullcontext()
+        return self.bill(scope, kind=kind, conversation_id=conversation_id)
 
     def billed(self, kind: str, handler: Handler) -> Handler:
         """Return the handler with a bill around each attempt of its jobs."""

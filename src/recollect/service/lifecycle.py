@@ -15,7 +15,9 @@ from recollect.domain.job import Job, NewJob
 from recollect.domain.scope import Scope
 from recollect.errors import ConflictError, NotFoundError, SettingsError
 from recollect.ports.clock import Clock
+from recollect.ports.events import Event, Events
 from recollect.ports.store import Store
+from recollect.service.conversations import CONVERSATION_DELETED
 from recollect.service.keeping import TIDY
 
 _log = logging.getLogger(__name__)
@@ -49,11 +51,20 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 class Lifecycle:
     """Look after conversations by the time of their last activity, which only the server's clock sets."""
 
-    def __init__(self, store: Store, options: LifecycleOptions, *, clock: Clock, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        options: LifecycleOptions,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        events: Events | None = None,
+    ) -> None:
         self._store = store
         self._options = options
         self._clock = clock
         self._new_id = new_id
+        self._events = events
 
     async def cleanup_inactive(self, scope: Scope) -> tuple[str, ...]:
         """Mark the user's conversations inactive that had no activity for the timeout; return their ids.
@@ -132,6 +143,8 @@ class Lifecycle:
                 except (NotFoundError, ConflictError):
                     continue  # somebody erased or used it meanwhile
                 pruned.append(conversation.id)
+                if self._events is not None:
+                    self._events.publish([Event(kind=CONVERSATION_DELETED, scope=scope, entity_id=conversation.id)])
                 erased = erased.plus(receipt.erased)
             if len(some) < MAX_LIMIT:
                 _log.info("erased %d conversations because of their age", len(pruned))

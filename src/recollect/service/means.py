@@ -28,3 +28,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     def tell(self, scope: Scope, kind: str, ids: Iterable[str]) -> None:
         """Tell the user's sessions that these changed."""
         self.events.publish(Event(kind=kind, scope=scope, entity_id=one) for one in ids)
+
+    def tell_of_many(self, scope: Scope, *kinds: str) -> None:
+        """Tell the user's sessions that more changed of these kinds than is worth naming."""
+        self.events.publish(Event(kind=kind, scope=scope) for kind in kinds)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
@@ -17,6 +18,7 @@ from recollect.domain.memory import Memory, MemoryChanges, MemoryEdit, MemoryPla
 from recollect.domain.memory_plan import Plan, reconcile
 from recollect.domain.reconciling import Merge, Neighbour, Skip, decide
 from recollect.domain.scope import Scope
+from recollect.domain.vector import Vector
 from recollect.errors import ConflictError, ErasedError, StaleVersionError
 from recollect.ports.store import Store
 from recollect.service.embedding import Embedding
@@ -106,9 +108,12 @@ class MemoryWriter:
         async def attempt(known: UserKnowledge) -> tuple[Plan, SavedMemories, Sequence[Memory]]:
             near = known.near(new)
             plan = self._plan(known, new, near)
+            if save is None and not plan.new and not plan.edits:
+                return plan, await self._nothing(scope, known.revision), near
             return plan, await self._save(scope, plan, known.revision, save), near
 
-        plan, saved, near = await self._settled(scope, attempt)
+        # What is saved names the revision it was planned for, so the store is asked for it only where nothing is saved.
+        plan, saved, near = await self._settled(scope, attempt, held=self._knowledge.held(scope))
         self._knowledge.learned(scope, saved, _made(plan.new))
         if saved.refused:
             saved, plan = await self._without_refused(scope, new, near, saved)
@@ -131,7 +136,8 @@ class MemoryWriter:
             return known.similarity(one, memory) if mine is None or theirs is None else closeness(mine, theirs)
 
         thresholds = self._embedding.thresholds
-        return reconcile(new, near, at=self._means.clock(), similarity=similarity, thresholds=thresholds)
+        at = self._means.clock()
+        return reconcile(new, near, at=at, similarity=similarity, thresholds=thresholds, said=known.said)
 
     async def _apply(self, scope: Scope, plan: Edits, *, afresh: bool = False) -> tuple[Memory, ...]:
         async def attempt(known: UserKnowledge) -> tuple[Memory, ...]:
@@ -146,13 +152,21 @@ class MemoryWriter:
         return await self._settled(scope, attempt, afresh=afresh)
 
     async def _settled(
-        self, scope: Scope, attempt: Callable[[UserKnowledge], Awaitable[T]], *, afresh: bool = False
+        self,
+        scope: Scope,
+        attempt: Callable[[UserKnowledge], Awaitable[T]],
+        *,
+        afresh: bool = False,
+        held: UserKnowledge | None = None,
     ) -> T:
-        """Try with what is stored, again whenever somebody else saved meanwhile, and once if a version is doubtful."""
+        """Try with what is stored, again whenever somebody else saved meanwhile, and once if a version is doubtful.
+
+        The first try goes by what is held, if that is given.
+        """
         has_doubted = False
         for _ in range(MOST_CONFLICTS):
-            known = await self._knowledge.of(scope, afresh=afresh)
-            revision = known.revision
+            known = held or await self._knowledge.of(scope, afresh=afresh)
+            held, revision = None, known.revision
             try:
                 return await attempt(known)
             except ConflictError as exc:
@@ -193,16 +207,17 @@ class MemoryWriter:
     async def _embedded(self, scope: Scope, new: Sequence[NewMemory]) -> list[NewMemory]:
         bare = [memory.content for memory in new if memory.vector is None]
         vectors = iter(await self._embedding.vectors(scope, bare))
-        return [
-            memory if memory.vector is not None else msgspec.structs.replace(memory, vector=next(vectors))
-            for memory in new
-        ]
+        return [memory if memory.vector is not None else _with_vector(memory, next(vectors)) for memory in new]
+
+    async def _nothing(self, scope: Scope, revision: int) -> SavedMemories:
+        """Save nothing, unless that was planned for what is no longer stored."""
+        if (await self._knowledge.of(scope)).revision != revision:
+            raise ConflictError("the memories of the user changed meanwhile; read them and plan again")
+        return SavedMemories()
 
     async def _save(self, scope: Scope, plan: Plan, revision: int, save: Save | None) -> SavedMemories:
         if save is not None:
             return await save(plan, revision)
-        if not plan.new and not plan.edits:
-            return SavedMemories()
         wanted = MemoryPlan(at=self._means.clock(), new=plan.new, edits=plan.edits, memory_revision=revision)
         return await self._store.save_memories(scope, wanted)
 
@@ -268,6 +283,13 @@ def _together(first: SavedMemories, then: SavedMemories) -> SavedMemories:
 
 def _too_many() -> ConflictError:
     return ConflictError("others keep changing the memories of this user; try again")
+
+
+def _with_vector(new: NewMemory, vector: Vector | None) -> NewMemory:
+    """Return the memory with its vector; both were checked when they were made, and are not checked again."""
+    embedded = copy(new)
+    msgspec.structs.force_setattr(embedded, "vector", vector)
+    return embedded
 
 
 def _counts(memory: Memory) -> bool:

@@ -71,8 +71,15 @@ class Recall:
 
     async def _memories(self, scope: Scope, request: RecallRequest, question: Question) -> list[Recalled]:
         known = await self._knowledge.of(scope)
-        hits = known.index.search(question, request.limit, request.admits_memory)
-        return [Recalled(memory=hit.memory, score=hit.score, why="; ".join(hit.why)) for hit in hits]
+        hits = known.index.search(question, request.limit, request.memory_filter())
+        return [
+            Recalled(
+                memory=self._redactor.memory(hit.memory, known.clean),
+                score=hit.score,
+                why="; ".join(hit.why),
+            )
+            for hit in hits
+        ]
 
     async def _messages(self, scope: Scope, request: RecallRequest, question: Question) -> list[Recalled]:
         async with self._shelf.of(scope) as held:

@@ -10,18 +10,24 @@ if TYPE_CHECKING:
     from recollect.ports.chat_model import ChatModel
     from recollect.ports.embedder import Embedder
     from recollect.ports.events import Events
+    from recollect.ports.meter import Meter
     from recollect.ports.store import Store
+    from recollect.service.account import Account
     from recollect.service.chat import Chat
     from recollect.service.context import Contexts
     from recollect.service.conversations import Conversations
     from recollect.service.embedding import Embedding
     from recollect.service.forgetting import Forgetting
+    from recollect.service.identity import Identity
+    from recollect.service.jobs import Jobs
     from recollect.service.learning import Learner
     from recollect.service.ledger import Ledger
     from recollect.service.lifecycle import Lifecycle
     from recollect.service.memories import Memories
     from recollect.service.notes import Notes
+    from recollect.service.readiness import ReadinessCheck
     from recollect.service.recall import Recall
+    from recollect.service.streams import Streams
     from recollect.service.worker import Worker
 
 
@@ -29,6 +35,7 @@ class UseCases(NamedTuple):
     """What an application can do."""
 
     chat: Chat
+    streams: Streams
     conversations: Conversations
     contexts: Contexts
     memories: Memories
@@ -39,6 +46,10 @@ class UseCases(NamedTuple):
     embedding: Embedding
     lifecycle: Lifecycle
     ledger: Ledger
+    readiness: ReadinessCheck
+    identity: Identity
+    jobs: Jobs
+    account: Account
 
 
 class Outside(NamedTuple):
@@ -47,6 +58,7 @@ class Outside(NamedTuple):
     events: Events
     embedder: Embedder
     model: ChatModel | None
+    meter: Meter
     #: Tell all counts as Prometheus reads them.
     metrics: Callable[[], bytes]
 
@@ -59,6 +71,8 @@ class Recollect:
         self.store = store
         #: Chat turns.
         self.chat: Chat = use.chat
+        #: Chat turns that are followed while they are taken.
+        self.streams: Streams = use.streams
         #: Conversations and their messages.
         self.conversations: Conversations = use.conversations
         #: What a model is given.
@@ -79,6 +93,14 @@ class Recollect:
         self.lifecycle: Lifecycle = use.lifecycle
         #: What models cost.
         self.ledger: Ledger = use.ledger
+        #: Whether it can do its work.
+        self.readiness: ReadinessCheck = use.readiness
+        #: Who calls, and the API keys they are known by.
+        self.identity: Identity = use.identity
+        #: The work of a user in the background.
+        self.jobs: Jobs = use.jobs
+        #: Everything of a user at once.
+        self.account: Account = use.account
         #: The worker that does jobs in the background of this process.
         self.worker = worker
         #: What tells a user's sessions that something changed.
@@ -87,15 +109,19 @@ class Recollect:
         self.embedder: Embedder = outside.embedder
         #: The language model, or None.
         self.model: ChatModel | None = outside.model
+        #: What counts what is done.
+        self.meter: Meter = outside.meter
         #: All counts, as Prometheus reads them.
         self.metrics = outside.metrics
 
     async def close(self) -> None:
         """Finish what was accepted, give back what is under way, then release everything."""
+        await self.streams.close()
         await self.worker.stop()
         if self.model is not None:
             await self.model.close()
         await self.ledger.flush()
+        await self.identity.close()
         await self.embedder.close()
         await self.events.close()
         await self.store.close()

@@ -7,6 +7,7 @@ import hashlib
 import msgspec
 
 from recollect.domain.context import Recalled
+from recollect.domain.memory import Memory
 from recollect.domain.secrets import redacted
 
 #: Texts that are known to hold no secret; only their digests are kept.
@@ -20,19 +21,23 @@ class Redactor:
         self._most_known = most_known
         self._clean: set[bytes] = set()
 
+    def memory(self, memory: Memory, clean: set[str]) -> Memory:
+        """Return the memory without its secrets; `clean` are the ids of those that have none, and learns of it."""
+        if memory.id in clean:
+            return memory
+        content = redacted(memory.content).text
+        quote = None if memory.quote is None else redacted(memory.quote).text
+        if (content, quote) != (memory.content, memory.quote):
+            return msgspec.structs.replace(memory, content=content, quote=quote)
+        clean.add(memory.id)
+        return memory
+
     def recalled(self, one: Recalled) -> Recalled:
-        """Return what was found without its secrets."""
-        memory, message = one.memory, one.message
-        if memory is not None:
-            quote = None if memory.quote is None else self.text(memory.quote)
-            content = self.text(memory.content)
-            if (content, quote) != (memory.content, memory.quote):
-                memory = msgspec.structs.replace(memory, content=content, quote=quote)
-        if message is not None and (content := self.text(message.content)) != message.content:
-            message = msgspec.structs.replace(message, content=content)
-        if memory is one.memory and message is one.message:
+        """Return what was found without the secrets of its message."""
+        message = one.message
+        if message is None or (content := self.text(message.content)) == message.content:
             return one
-        return msgspec.structs.replace(one, memory=memory, message=message)
+        return msgspec.structs.replace(one, message=msgspec.structs.replace(message, content=content))
 
     def text(self, text: str) -> str:
         """Return the text without its secrets."""

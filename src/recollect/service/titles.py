@@ -11,7 +11,9 @@ from recollect.domain.scope import Scope
 from recollect.errors import InvalidInputError, ProviderOutputError
 from recollect.ports.chat_model import ChatModel, ModelMessage, ModelRequest
 from recollect.ports.clock import Clock
+from recollect.ports.events import Event, Events
 from recollect.ports.store import Store
+from recollect.service.conversations import CONVERSATION_UPDATED
 
 _log = logging.getLogger(__name__)
 #: How much of each message is shown to the model.
@@ -27,10 +29,11 @@ _SYSTEM = (
 class Titles:
     """Ask a model for titles; a title of a person is never replaced."""
 
-    def __init__(self, store: Store, model: ChatModel, *, clock: Clock) -> None:
+    def __init__(self, store: Store, model: ChatModel, *, clock: Clock, events: Events | None = None) -> None:
         self._store = store
         self._model = model
         self._clock = clock
+        self._events = events
 
     async def title_job(self, scope: Scope, job: Job) -> None:
         """Give a conversation a better title."""
@@ -58,3 +61,5 @@ class Titles:
             at=self._clock(), title=title, title_source="auto", expected_version=conversation.version
         )
         await self._store.change_conversation(scope, conversation.id, changes)
+        if self._events is not None:
+            self._events.publish([Event(kind=CONVERSATION_UPDATED, scope=scope, entity_id=conversation.id)])

@@ -18,10 +18,12 @@ import msgspec
 from recollect.domain.checks import check_count, check_text, later
 from recollect.domain.job import ClaimedJob, ClaimRequest
 from recollect.domain.scope import Scope
+from recollect.ports.events import Event, Events
 from recollect.ports.jobs import JobStore
 from recollect.ports.meter import Meter, NoMeter, timed
 from recollect.service.job_attempts import Attempted, AttemptLimits, Attempts, Handler
 from recollect.service.job_failures import name_of
+from recollect.service.jobs import JOB_UPDATED
 from recollect.service.patience import OUTAGE, Pace, Patience
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,6 +33,8 @@ TICK = timedelta(seconds=0.1)
 HORIZON = timedelta(minutes=10)
 #: How often the done jobs of a user are forgotten, and for how many users that is remembered.
 TIDY_EVERY = timedelta(hours=1)
+#: What of an attempt its user is told: not that another worker has the job.
+TOLD = ("done", "failed", "dead")
 TIDIED_USERS = 10_000
 
 _log = logging.getLogger(__name__)
@@ -53,6 +57,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     limits: AttemptLimits = AttemptLimits()
     #: Counts attempts.
     meter: Meter = NoMeter()
+    #: Tells users of their jobs.
+    events: Events | None = None
 
     def __post_init__(self) -> None:
         check_text(self.name, "worker name", at_least=1, at_most=100)
@@ -63,6 +69,10 @@ class WorkerState(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is doing and did since it started."""
 
     name: str
+    #: Whether it was told to begin.
+    is_started: bool
+    #: Whether more was due at the last look than it could take.
+    is_full: bool
     running: int
     done: int
     failed: int
@@ -112,6 +122,8 @@ class Worker:
         error, at = self._last_error or (None, None)
         return WorkerState(
             name=self._options.name,
+            is_started=self._main is not None,
+            is_full=self._is_full,
             running=len(self._running),
             done=self._counts["done"],
             failed=self._counts["failed"],
@@ -235,6 +247,8 @@ class Worker:
         now = self._pace.clock()
         self._counts[attempted.outcome] += 1
         self._options.meter.add("recollect.job.attempts", kind=held.job.kind, outcome=attempted.outcome)
+        if self._options.events is not None and attempted.outcome in TOLD:
+            self._options.events.publish([Event(kind=JOB_UPDATED, scope=held.scope, entity_id=held.job.id)])
         if attempted.error is not None:
             self._last_error = attempted.error, now
         if attempted.pause_until is not None:

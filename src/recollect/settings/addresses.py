@@ -16,6 +16,7 @@ SQLITE = "sqlite:///"
 _SQLITE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _DATABASE_FIX = "use sqlite:///path/to/file.db or postgresql://user:password@host:5432/name"
 _MODEL_FIX = "use http://localhost:11434/v1 or https://host/path, and name the key's variable in model.key_variable"
+_JWKS_FIX = "use https://issuer.example/.well-known/jwks.json"
 _REDIS_FIX = "use redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket"
 # Greedy to the last @, because a password may hold an unescaped one.
 _PASSWORD = re.compile(r":(?!//).*@", re.DOTALL)
@@ -48,6 +49,43 @@ def checked_host(host: str) -> str:
         if _HOST_NAME.fullmatch(host):
             return host
     raise SettingsError("is no host; use an address such as 127.0.0.1 or a name such as localhost")
+
+
+def parts_of(listed: str) -> tuple[str, ...]:
+    """Return what a setting lists with commas between."""
+    return tuple(part for part in (one.strip() for one in listed.split(",")) if part)
+
+
+def checked_hosts(listed: str) -> str:
+    """Return host names to answer to, or refuse them; a name for everything would let any page in by its own name."""
+    for host in parts_of(listed):
+        try:
+            checked_host(host)
+        except SettingsError as exc:
+            raise SettingsError(f"lists {host!r}, which is no host; use names such as memory.example.com") from exc
+    return ",".join(part.lower() for part in parts_of(listed))
+
+
+def checked_origins(listed: str) -> str:
+    """Return origins of pages, or refuse them."""
+    fix = "use origins such as https://app.example.com, each page's own and never *"
+    for origin in parts_of(listed):
+        parts = _split(origin, fix)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or origin != f"{parts.scheme}://{parts.netloc}":
+            raise SettingsError(f"lists {origin!r}, which is no origin; {fix}")
+        if "@" in parts.netloc:
+            raise SettingsError(f"lists an origin with a password; {fix}")
+    return ",".join(part.lower() for part in parts_of(listed))
+
+
+def checked_networks(listed: str) -> str:
+    """Return addresses and networks, or refuse them."""
+    for network in parts_of(listed):
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as exc:
+            raise SettingsError(f"lists {network!r}, which is no address or network such as 10.0.0.0/8") from exc
+    return ",".join(parts_of(listed))
 
 
 def checked_database(address: str) -> str:
@@ -85,6 +123,17 @@ def checked_model(address: str) -> str:
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise SettingsError(f"holds more than a server and a path; {_MODEL_FIX}")
     return address.rstrip("/")
+
+
+def checked_jwks(address: str) -> str:
+    """Return the address of an issuer's keys, or refuse it; on the way from another machine nobody may change them."""
+    parts = _split(address, _JWKS_FIX)
+    is_private = parts.scheme == "http" and is_loopback(parts.hostname or "")
+    if not parts.hostname or not (parts.scheme == "https" or is_private):
+        raise SettingsError(f"is no safe address of keys; {_JWKS_FIX}")
+    if "@" in parts.netloc or parts.fragment:
+        raise SettingsError(f"holds a password or a fragment; {_JWKS_FIX}")
+    return address
 
 
 def _checked_sqlite(address: str) -> str:

@@ -13,7 +13,16 @@ from typing import Any
 import msgspec
 
 from recollect.errors import SettingsError
-from recollect.settings.addresses import checked_database, checked_host, checked_model, checked_redis
+from recollect.settings.addresses import (
+    checked_database,
+    checked_host,
+    checked_hosts,
+    checked_jwks,
+    checked_model,
+    checked_networks,
+    checked_origins,
+    checked_redis,
+)
 from recollect.settings.groups import GROUPS
 
 PREFIX = "RECOLLECT_"
@@ -26,8 +35,12 @@ _ADDRESSES: dict[str, Callable[[str], str]] = {
     "storage.database": checked_database,
     "redis_url": checked_redis,
     "server.host": checked_host,
+    "server.allowed_hosts": checked_hosts,
+    "server.cors_origins": checked_origins,
+    "server.trusted_proxies": checked_networks,
     "model.url": checked_model,
     "embedding.url": checked_model,
+    "auth.jwt_jwks_url": checked_jwks,
 }
 #: A wrong one of these must not fall back to another provider: it would be told what was meant for the first.
 _PRIVATE = {"model.kind", "model.key_variable", "embedding.key_variable"}

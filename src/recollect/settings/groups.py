@@ -70,19 +70,41 @@ class ServerSettings(Group, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     #: The port to listen on; 0 takes a free one.
     port: Annotated[int, Meta(ge=0, le=65535)] = 8377
+    #: Host names to answer to beside the machine's own, with commas between; a proxy must pass the name on.
+    allowed_hosts: str = ""
+    #: Origins of other pages that may call, such as `https://app.example.com`, with commas between.
+    cors_origins: str = ""
+    #: Addresses or networks of proxies whose `X-Forwarded-For` and `-Proto` are believed, with commas between.
+    trusted_proxies: str = ""
+    #: The longest body that is read; a message of a million characters takes up to 12 MB if all are escaped.
+    max_body_bytes: Annotated[int, Meta(ge=1_000, le=1_073_741_824)] = 16_777_216
+    #: The longest head of a request: its line and its headers.
+    max_header_bytes: Annotated[int, Meta(ge=1_000, le=1_048_576)] = 65_536
+    #: How long a connection may take for the head of a request, and a body to begin to flow.
+    header_timeout_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
+    #: Connections at the same time; one more is refused.
+    max_connections: Annotated[int, Meta(ge=1, le=1_000_000)] = 4_000
+    #: Requests of one user in a minute on one server; 0 is no limit, unset is none for the local user and else 600.
+    requests_per_minute: Annotated[int, Meta(ge=0, le=10_000_000)] | None = None
+    #: Streams of one user at the same time on one server; 0 is no limit.
+    max_streams: Annotated[int, Meta(ge=0, le=100_000)] = 16
+    #: How long a reply goes on being written while nobody follows it; then it is kept as far as it came.
+    resume_seconds: Annotated[float, Meta(ge=0, le=3600)] = 5.0
 
 
 class AuthSettings(Group, frozen=True, kw_only=True):
     #: Who may call: `local` is one user on this machine, `token` asks each caller for an API key or a JWT.
     mode: Literal["local", "token"] = "local"
-    #: The one algorithm that a JWT may be signed with; the four JWT settings are given together or not at all.
+    #: The one algorithm that a JWT may be signed with; it needs the issuer, the audience, and a key file or address.
     jwt_algorithm: Literal["HS256", "RS256", "ES256", "EdDSA"] | None = None
     #: The issuer that a JWT must name.
     jwt_issuer: str | None = None
     #: The audience that a JWT must name.
     jwt_audience: str | None = None
-    #: The file that holds the key which verifies a JWT.
+    #: The file with what verifies a JWT: a public key (PEM), a JSON Web Key Set, or for HS256 a secret of 32 bytes.
     jwt_key_file: str | None = None
+    #: The address of the issuer's JSON Web Key Set, instead of a file; https, unless it is on this machine.
+    jwt_jwks_url: str | None = None
 
 
 class HistorySettings(Group, frozen=True, kw_only=True):
@@ -232,6 +254,13 @@ class EmbeddingSettings(Group, frozen=True, kw_only=True):
     max_retries: Annotated[int, Meta(ge=0, le=10)] = 2
 
 
+class LoggingSettings(Group, frozen=True, kw_only=True):
+    #: How lines are written: as JSON objects, as text, or as text only where a person looks at a terminal.
+    format: Literal["auto", "json", "text"] = "auto"
+    #: The least important lines that are written; `warning` leaves out a line for each request.
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
 #: The groups by the name that they have in `recollect.toml`.
 GROUPS: dict[str, type[Group]] = {
     "storage": StorageSettings,
@@ -246,4 +275,5 @@ GROUPS: dict[str, type[Group]] = {
     "model": ModelSettings,
     "embedding": EmbeddingSettings,
     "jobs": JobSettings,
+    "logging": LoggingSettings,
 }

@@ -28,6 +28,7 @@ from recollect.settings.groups import (
     Group,
     HistorySettings,
     JobSettings,
+    LoggingSettings,
     MemorySettings,
     ModelSettings,
     ServerSettings,
@@ -58,6 +59,7 @@ class Settings(Group, frozen=True, kw_only=True):
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
     embedding: EmbeddingSettings = msgspec.field(default_factory=EmbeddingSettings)
     jobs: JobSettings = msgspec.field(default_factory=JobSettings)
+    logging: LoggingSettings = msgspec.field(default_factory=LoggingSettings)
     #: The keys that the environment holds, by their variables.
     keys: Mapping[str, Secret] = {}
     #: What was wrong and fell back to a default, one sentence each.
@@ -153,9 +155,23 @@ def _refuse_unsafe(settings: Settings) -> None:
     if auth.mode == "local" and not is_loopback(settings.server.host):
         raise SettingsError(
             f"server.host = {settings.server.host} lets other machines in, but nothing asks who calls; "
-            'set auth.mode = "token" (RECOLLECT_AUTH_MODE=token) or listen on 127.0.0.1'
+            'set auth.mode = "token" (RECOLLECT_AUTH_MODE=token) and create a key with '
+            "`recollect keys create NAME --user USER`, or listen on 127.0.0.1"
         )
+    _refuse_half_a_verifier(auth)
+
+
+def _refuse_half_a_verifier(auth: AuthSettings) -> None:
     token = {name: getattr(auth, name) for name in auth.__struct_fields__ if name.startswith("jwt_")}
+    if all(value is None for value in token.values()):
+        return
+    keys = [name for name in ("jwt_key_file", "jwt_jwks_url") if token.pop(name)]
     missing = [f"auth.{name}" for name, value in token.items() if not value]
-    if missing and len(missing) < len(token):
+    if not keys:
+        missing.append("auth.jwt_key_file")
+    if missing:
         raise SettingsError(f"a JWT can only be verified with all of its settings; set {', '.join(missing)} too")
+    if len(keys) > 1:
+        raise SettingsError("auth.jwt_key_file and auth.jwt_jwks_url exclude each other; set one of them")
+    if auth.jwt_algorithm == "HS256" and auth.jwt_jwks_url:
+        raise SettingsError("auth.jwt_jwks_url publishes keys, but HS256 needs a secret; set auth.jwt_key_file instead")

@@ -45,7 +45,7 @@ from recollect.errors import (
     MessageNotFoundError,
     StaleVersionError,
 )
-from recollect.storage import jobs, requests, rows, usage, vectors
+from recollect.storage import jobs, repeats, requests, rows, usage, vectors
 from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, micros, scoped
@@ -221,6 +221,7 @@ def archive(tx: Transaction, scope: Scope, batch: ArchiveBatch) -> ArchivedBatch
 
 
 def _lock_or_create(tx: Transaction, scope: Scope, request: Append) -> StoredConversation:
+    repeats.hold(tx, scope, request.messages)
     try:
         return lock(tx, scope, request.conversation_id)
     except ConversationNotFoundError:
@@ -239,9 +240,10 @@ def _append(
     *,
     enqueue: bool = True,
 ) -> Appended:
+    erased = _erased_ids(tx, scope, stored, request) if stored.has_erased else frozenset()
     known = Known(
         stored=_stored_ids(tx, scope, stored.number, ids_to_look_up(request)),
-        erased=_erased_ids(tx, scope, stored, request) if stored.has_erased else frozenset(),
+        erased=erased | repeats.of_erased(tx, scope, request.messages),
     )
     appended = plan_append(stored.value, request, known, turn_id)
     given = {one.message_id: one.vector for one in request.vectors}
@@ -258,9 +260,10 @@ def _append(
 
 
 def insert(tx: Transaction, scope: Scope, conversation: int, message: Message, vector: Vector | None = None) -> None:
-    """Store one message, its terms and, if it can have one, its vector."""
+    """Store one message, its terms, what it repeats and, if it can have one, its vector."""
     number = tx.insert("insert_message", **rows.message_values(scope, conversation, message))
     tx.index(scope, number, message.content)
+    repeats.keep(tx, scope, message)
     if is_recalled(message):
         vectors.put(tx, scope, ("message", number), vector)
 

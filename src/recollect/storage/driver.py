@@ -93,8 +93,11 @@ class Driver(Protocol):
     async def write(self, scope: Scope, work: Work[T]) -> T:
         """Run the work in one transaction and return only when it is durable."""
 
+    async def read_any(self, work: Work[T]) -> T:
+        """Run quick work that belongs to no scope, on one consistent snapshot: finding keys and nothing else."""
+
     async def write_any(self, work: Work[T]) -> T:
-        """Run work that belongs to no scope: claiming jobs and nothing else."""
+        """Run work that belongs to no scope until it enters one: claiming jobs, changing keys and nothing else."""
 
     @property
     def database_id(self) -> str:

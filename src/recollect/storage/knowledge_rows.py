@@ -23,11 +23,12 @@ from recollect.storage.rows import (
     micros,
     optional_instant,
     optional_micros,
-    scoped,
     sealed,
     unsealed,
 )
 
+# Made on import: msgspec crashes if two threads are the first to read a type.
+_memory = msgspec.json.Decoder(Memory).decode
 _MEMORY = (
     "id",
     "agent",
@@ -60,19 +61,23 @@ _MEMORY_TIMES = ("valid_from", "valid_to", "created_at", "updated_at", "last_acc
 _MEMORY_COUNTERS = ("last_accessed_at", "access_count")
 
 
+_GUARDED = tuple(name for name in _MEMORY if name not in _MEMORY_COUNTERS)
+
+
 def _memory_checksum(scope: Scope, row: Mapping[str, Any]) -> int:
-    guarded = [value for name, value in row.items() if name not in _MEMORY_COUNTERS]
-    return checksum(scope.tenant, scope.user, *guarded)
+    return checksum(scope.tenant, scope.user, *map(row.__getitem__, _GUARDED))
 
 
 def memory_values(scope: Scope, memory: Memory) -> dict[str, Any]:
     """Return the column values of a memory."""
     row: dict[str, Any] = {name: getattr(memory, name) for name in _MEMORY}
     for name in _MEMORY_TIMES:
-        row[name] = optional_micros(row[name])
+        if row[name] is not None:
+            row[name] = micros(row[name])
     row["sources"] = json_text([(s.conversation_id, s.message_id) for s in memory.sources])
     row["checksum"] = _memory_checksum(scope, row)
-    return {**row, **scoped(scope), "content_key": content_key(memory.content)}
+    row["tenant"], row["user"], row["content_key"] = scope.tenant, scope.user, content_key(memory.content)
+    return row
 
 
 def memory_from(scope: Scope, row: Row) -> Memory:
@@ -103,7 +108,7 @@ def version_values(scope: Scope, before: Memory, until: datetime) -> dict[str, A
 def version_from(scope: Scope, row: Row) -> MemoryVersion:
     """Return what a memory was before a change, or raise if the row was damaged."""
     _, _, memory, until = unsealed(scope, "memory version", row)
-    return MemoryVersion(memory=msgspec.json.decode(memory, type=Memory), until=instant(until))
+    return MemoryVersion(memory=_memory(memory), until=instant(until))
 
 
 def note_values(scope: Scope, note: Note) -> dict[str, Any]:

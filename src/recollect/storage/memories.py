@@ -25,7 +25,6 @@ from recollect.domain.memory import (
     content_key,
 )
 from recollect.domain.scope import Scope
-from recollect.domain.vector import Vector
 from recollect.errors import (
     ConflictError,
     CorruptRecordError,
@@ -63,10 +62,7 @@ def add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemor
 
 def save_plan(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> SavedMemories:
     """Edit and add memories, if nobody changed any since the plan was made."""
-    for agent in {memory.agent for memory in plan.new}:
-        add_agent(tx, scope, agent, micros(plan.new[0].at))
-    row = tx.one("lock_user", **scoped(scope))
-    revision: int = 0 if row is None else row[0]
+    revision = _lock(tx, scope, plan)
     if plan.memory_revision not in (None, revision):
         raise ConflictError("the memories of the user changed meanwhile; read them and plan again")
     missing = _missing_successors(tx, scope, plan)
@@ -79,6 +75,19 @@ def save_plan(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> S
         vectors.bump(tx, scope)
         revision += 1
     return msgspec.structs.replace(saved, changed=tuple(after), skipped=tuple(skipped), revision=revision)
+
+
+def _lock(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> int:
+    """Hold the user, known from now on with the agents of new memories, and return the revision of the memories."""
+    row = tx.one("lock_user", **scoped(scope))
+    for agent in {memory.agent for memory in plan.new}:
+        if row is None:
+            add_agent(tx, scope, agent, micros(plan.new[0].at))
+        else:
+            tx.run("add_agent", **scoped(scope), agent=agent, at=micros(plan.new[0].at))
+    if row is None and plan.new:
+        row = tx.one("lock_user", **scoped(scope))
+    return 0 if row is None else int(row[0])
 
 
 def _missing_successors(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> set[str]:
@@ -109,17 +118,19 @@ def _add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> tuple[Sav
     duplicates: list[Memory] = []
     refused: list[str] = []
     for one in new:
-        same = _same(tx, scope, one)
-        if same is not None:
+        is_erased = _is_erased(tx, scope, one)
+        memory = None if is_erased else _inserted(tx, scope, one)
+        same = _same(tx, scope, one) if memory is None else None
+        if memory is not None:
+            created.append(memory)
+        elif same is not None:
             duplicates.append(same)
             if same.id != one.id:
                 twins[one.id] = same.id
-        elif _is_erased(tx, scope, one):
+        elif is_erased:
             refused.append(one.id)
         else:
-            memory = rule.memory_from(one)
-            _insert(tx, scope, memory, one.vector)
-            created.append(memory)
+            raise AssertionError("what keeps a memory from being stored says the same")
     saved = SavedMemories(created=tuple(created), duplicates=tuple(duplicates), refused=tuple(refused))
     return saved, twins
 
@@ -142,11 +153,16 @@ def _cites_erased(tx: Transaction, scope: Scope, sources: tuple[Source, ...]) ->
     return bool(buried(tx, scope, [message_tombstone(tx.salt, s.conversation_id, s.message_id) for s in sources]))
 
 
-def _insert(tx: Transaction, scope: Scope, memory: Memory, vector: Vector | None) -> None:
-    number = tx.insert("insert_memory", **memory_values(scope, memory))
-    vectors.put(tx, scope, ("memory", number), vector)
+def _inserted(tx: Transaction, scope: Scope, new: NewMemory) -> Memory | None:
+    """Store a memory and return it, unless one is stored that `_same` finds."""
+    memory = rule.memory_from(new)
+    row = tx.one("insert_memory", **memory_values(scope, memory))
+    if row is None:
+        return None
+    vectors.put(tx, scope, ("memory", row[0]), new.vector)
     _insert_sources(tx, scope, memory)
     audit.note(tx, scope, "create", ("memory", memory.id), memory.created_at, origin=memory.origin)
+    return memory
 
 
 def _insert_sources(tx: Transaction, scope: Scope, memory: Memory) -> None:

@@ -38,6 +38,11 @@ def _empty(scope: Scope) -> Note:
     return Note(agent=scope.agent, notes="", version=0, created_at=None, updated_at=None)
 
 
+def agents(tx: Transaction, scope: Scope) -> tuple[str, ...]:
+    """Return the agents that have a note."""
+    return tuple(sorted(agent for (agent,) in tx.all("noting_agents", **scoped(scope))))
+
+
 def change(tx: Transaction, scope: Scope, change: NoteChange) -> Note:
     """Apply the operation to the newest text, so that concurrent changes all survive."""
     _refuse_if_erased(tx, scope, change.conversation_id)

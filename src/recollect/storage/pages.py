@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from recollect.domain.message import Message
-from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
+from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery, siblings
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
 from recollect.domain.terms import asked_terms
@@ -29,7 +29,7 @@ def messages(tx: Transaction, scope: Scope, query: MessageQuery) -> MessagePage:
         found = _by_path(tx, scope, stored, query)
     more = len(found) > query.limit
     found = found[: query.limit]
-    if query.after is None:
+    if not query.is_forwards:
         found.reverse()
     read, corrupt = _read(scope, query.conversation_id, found)
     summaries: Sound[Summary] = ((), ())
@@ -41,13 +41,14 @@ def messages(tx: Transaction, scope: Scope, query: MessageQuery) -> MessagePage:
         more=more,
         corrupt=tuple(corrupt),
         corrupt_summaries=summaries[1],
+        siblings=_siblings(tx, scope, stored, read) if stored.value.is_branched else {},
     )
 
 
 def _by_seq(tx: Transaction, scope: Scope, stored: StoredConversation, query: MessageQuery) -> list[Row]:
     values = {"tenant": scope.tenant, "user": scope.user, "conversation": stored.number}
-    if query.after is not None:
-        seq = _place(tx, scope, stored, query.after)[0]
+    if query.is_forwards:
+        seq = 0 if query.after is None else _place(tx, scope, stored, query.after)[0]
         return tx.all("messages_after", **values, seq=seq, limit=query.limit + 1)
     seq = END if query.before is None else _place(tx, scope, stored, query.before)[0]
     return tx.all("messages_before", **values, seq=seq, limit=query.limit + 1)
@@ -56,8 +57,8 @@ def _by_seq(tx: Transaction, scope: Scope, stored: StoredConversation, query: Me
 def _by_path(tx: Transaction, scope: Scope, stored: StoredConversation, query: MessageQuery) -> list[Row]:
     values = {**scoped(scope), "conversation": stored.number}
     head = stored.value.head_id
-    if query.after is not None:
-        seq = _place(tx, scope, stored, query.after)[0]
+    if query.is_forwards:
+        seq = 0 if query.after is None else _place(tx, scope, stored, query.after)[0]
         path = [row[0] for row in tx.all("path_seqs", **values, id=head, after=seq)][: query.limit + 1]
         if not path:
             return []
@@ -86,6 +87,21 @@ def _read(scope: Scope, conversation_id: str, found: list[Row]) -> tuple[list[Me
         except CorruptRecordError:
             corrupt.append(row[1])
     return read, corrupt
+
+
+def _siblings(
+    tx: Transaction, scope: Scope, stored: StoredConversation, read: list[Message]
+) -> dict[str, tuple[str, ...]]:
+    """Return all answers to the parents of these messages, where there are several."""
+    values = {**scoped(scope), "conversation": stored.number}
+    answers: dict[str | None, list[str]] = {}
+    parents = {message.parent_id for message in read}
+    found = tx.all("answers", **values, ids=tx.ids(sorted(parents - {None})))
+    if None in parents:
+        found += tx.all("roots", **values)
+    for parent_id, message_id in found:
+        answers.setdefault(parent_id, []).append(message_id)
+    return siblings(read, answers)
 
 
 def active_summaries(

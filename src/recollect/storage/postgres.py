@@ -97,6 +97,10 @@ class PostgresDriver:
         """Run the work on one consistent snapshot; it is answered while the transaction ends."""
         return await self._in_thread(scope, work, writes=False)
 
+    async def read_any(self, work: Work[T]) -> T:
+        """Run work that belongs to no scope; but for what our functions tell, it sees no row."""
+        return await self._in_thread(None, work, writes=False)
+
     async def write(self, scope: Scope, work: Work[T]) -> T:
         """Run the work in one transaction and return only when it is durable.
 
@@ -113,7 +117,8 @@ class PostgresDriver:
     async def write_any(self, work: Work[T]) -> T:
         """Run work that belongs to no scope; until it enters one it sees no row.
 
-        If the connection is lost during the commit this raises; a claim that was committed runs out by itself.
+        If the connection is lost during the commit this raises; a claim that was committed runs out by itself,
+        and a change of a key can be made again.
         """
         return await self._in_thread(None, work, writes=True)
 

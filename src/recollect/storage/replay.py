@@ -3,12 +3,14 @@
 Two traces of an erasure outlive it: its receipt in the audit trail names what a person erased, and its tombstones
 are the digests of everything that went with it.
 Both are read from the database that is about to be replaced and done again in the restored one, in one transaction.
+With them go the API keys that were revoked since, for a backup must not let anybody in again.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
@@ -28,7 +30,7 @@ from recollect.domain.erasure import (
 )
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, InvalidInputError, NotFoundError, StorageError
-from recollect.storage import erasure
+from recollect.storage import erasure, keys
 from recollect.storage.conversations import create, lock, save
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import instant, json_object, scoped
@@ -84,6 +86,8 @@ class Erasures(msgspec.Struct, frozen=True, kw_only=True):
     outlived: frozenset[tuple[Owner, str, str]]
     #: The age of the oldest memory of a conversation.
     oldest: dict[tuple[Owner, str], int]
+    #: Since when API keys are refused.
+    revoked: dict[tuple[Owner, str], int]
 
     @property
     def is_empty(self) -> bool:
@@ -110,6 +114,7 @@ def gather(tx: Transaction) -> Erasures:
         looked_up={((t, u), i): (agent, at) for t, u, i, agent, at in tx.all("conversations_with_erased", yes=True)},
         outlived=frozenset(((t, u), c, m) for t, u, c, m in tx.all("sources_without_message")),
         oldest={((t, u), c): at for t, u, c, at in tx.all("oldest_memories")},
+        revoked={((t, u), i): at for t, u, i, at in tx.all("revoked_keys")},
     )
 
 
@@ -132,7 +137,7 @@ def replay(tx: Transaction, past: Erasures, receipt_id: str) -> Replayed:
         if past.salt != known.salt or (owner, tombstone) not in known.tombstones:
             buried[owner][tombstone] = at
     result = Replayed()
-    for owner in sorted({*entries, *buried, *(owner for owner, _ in past.looked_up)}):
+    for owner in sorted({*entries, *buried, *(owner for owner, _ in (*past.looked_up, *past.revoked))}):
         one = _Replay(tx, past, owner, receipt_id)
         one.run(entries[owner], buried[owner])
         result = Replayed(erased=result.erased.plus(one.erased), tombstones=result.tombstones + len(buried[owner]))
@@ -141,9 +146,9 @@ def replay(tx: Transaction, past: Erasures, receipt_id: str) -> Replayed:
 
 def replay_or_refuse(tx: Transaction, past: Erasures | None, *, lose: bool) -> Replayed:
     """Replay what can be; raise if a trace of an erasure would be lost, unless that is accepted."""
-    if past is None or past.is_empty:
+    if past is None or (past.is_empty and not past.revoked):
         return Replayed()
-    if past.salt != tx.salt and not lose:
+    if past.salt != tx.salt and not past.is_empty and not lose:
         raise StorageError(
             "the backup is of another database, so erasures of this one cannot be kept; "
             "pass --lose-erasures to restore it all the same"
@@ -189,6 +194,12 @@ class _Replay:
         for (owner, conversation_id), (agent, at) in sorted(self.past.looked_up.items()):
             if owner == self.owner:
                 self._look_up_from_now_on(conversation_id, agent, at)
+        self._revoke_keys()
+
+    def _revoke_keys(self) -> None:
+        for (owner, key_id), at in self.past.revoked.items():
+            if owner == self.owner:
+                keys.revoke_again(self.tx, self.scope, key_id, instant(at))
 
     def _redo(self, entry: Entry) -> bool:
         """Do an erasure again; tell whether there was anything of it."""
@@ -255,13 +266,19 @@ class _Replay:
             kept = (self.owner, conversation_id, message_id) in self.past.outlived
             kept = kept or (entry is not None and entry.has_kept_memories)
             again = Erasure(receipt_id=name, at=instant(at), memories=not kept)
-            self._count(erasure.message(self.tx, self.scope, conversation_id, message_id, again))
+            try:
+                self._count(erasure.message(self.tx, self.scope, conversation_id, message_id, again))
+            except NotFoundError:
+                # It went with something that it repeats.
+                if entry is not None:
+                    self._keep(entry)
 
     def _memories_by_digest(self, buried: dict[Tombstone, int]) -> None:
         for memory_id, content in self._rows("memory", buried, "statements_of_user"):
             at = buried.get(memory_tombstone(self.past.salt, content))
             if at is not None:
-                self._count(erasure.memory(self.tx, self.scope, memory_id, self._nameless(at)))
+                with suppress(NotFoundError):  # it went with a reply that it was drawn from
+                    self._count(erasure.memory(self.tx, self.scope, memory_id, self._nameless(at)))
 
     def _rows(self, kind: str, buried: Iterable[Tombstone], query: str) -> list[Row]:
         if not any(tombstone.kind == kind for tombstone in buried):

@@ -113,6 +113,10 @@ class SqliteDriver:
         """Run work that belongs to no scope."""
         return await self._writer.write(work)
 
+    async def read_any(self, work: Work[T]) -> T:
+        """Run quick work that belongs to no scope."""
+        return await self.read(Scope(), work, quick=True)
+
     async def read(self, scope: Scope, work: Work[T], *, quick: bool = False) -> T:
         """Run the work on one consistent snapshot, on the event loop if it is quick."""
         if self._closed:

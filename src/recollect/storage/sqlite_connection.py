@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -62,7 +63,12 @@ def our_errors() -> Iterator[None]:
 
 
 def connect(path: str, *, vfs: str | None = None, busy_ms: int = 5_000, exclusive: bool = False) -> apsw.Connection:
-    """Open the file with every safety on: WAL, a full sync at each commit, erased bytes overwritten."""
+    """Open the file with every safety on: WAL, a full sync at each commit, erased bytes overwritten.
+
+    A new file can be read by nobody but its owner, and so can those that SQLite puts beside it.
+    """
+    if vfs is None and not path.startswith((":memory:", "file:")):
+        _create_private(path)
     connection = apsw.Connection(path, flags=OPEN, vfs=vfs, statementcachesize=256)
     with closed_on_failure(connection):
         connection.set_busy_timeout(busy_ms)
@@ -73,6 +79,12 @@ def connect(path: str, *, vfs: str | None = None, busy_ms: int = 5_000, exclusiv
         if path != ":memory:" and connection.pragma("journal_mode", "wal") != "wal":
             raise StorageUnavailableError("the file system does not support SQLite's WAL mode; use a local disk")
     return connection
+
+
+def _create_private(path: str) -> None:
+    # What keeps it from being created is found by SQLite, too, which tells it better.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def can_write(path: str, vfs: str | None) -> bool:

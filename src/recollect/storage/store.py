@@ -65,7 +65,9 @@ from recollect.storage import windows as reading
 from recollect.storage.checked import checked
 from recollect.storage.damage import Sound
 from recollect.storage.driver import Driver, Transaction, Work
+from recollect.storage.keys import KeyRecords
 from recollect.storage.rows import micros, scoped
+from recollect.storage.signing import Signing
 from recollect.storage.usage import UsageRecords
 from recollect.storage.vectors import Unsound
 from recollect.storage.window_keeper import After, WindowKeeper, unknown_window
@@ -76,13 +78,18 @@ FEW_CONVERSATIONS = 100
 
 
 @checked
-class SqlStore(UsageRecords):
+class SqlStore(UsageRecords, KeyRecords, Signing):
     """Keep everything in one SQL database."""
 
     def __init__(self, driver: Driver, windows: WindowCache | None = None, *, window_size: int = 20) -> None:
         self._driver = driver
         self._windows = WindowKeeper(windows)
         self._window_size = window_size
+
+    @property
+    def cache_is_up(self) -> bool:
+        """Tell whether the cache is used, or passed by because it cannot be reached."""
+        return self._windows.is_up
 
     async def _read(self, scope: Scope, work: Work[T], *, quick: bool = True) -> T:
         try:
@@ -117,8 +124,9 @@ class SqlStore(UsageRecords):
         await damage.report(self._driver, scope, "summary", corrupt_summaries)
         return window
 
-    async def _erase_in(self, scope: Scope, conversation_id: str, work: Work[Receipt]) -> Receipt:
-        return await self._scrubbed(await self._change(scope, conversation_id, work))
+    async def _erase(self, scope: Scope, work: Work[Receipt]) -> Receipt:
+        """Erase something; replies that repeat it may stand in any conversation of the user."""
+        return await self._scrubbed(await self._windows.change_many(scope, lambda: self._write(scope, work)))
 
     async def _scrubbed(self, receipt: Receipt) -> Receipt:
         try:
@@ -290,6 +298,9 @@ class SqlStore(UsageRecords):
     async def get_note(self, scope: Scope) -> Note:
         return await self._read(scope, lambda tx: notes.read(tx, scope))
 
+    async def noting_agents(self, scope: Scope) -> tuple[str, ...]:
+        return await self._read(scope, lambda tx: notes.agents(tx, scope))
+
     async def change_note(self, scope: Scope, change: NoteChange) -> Note:
         return await self._write(scope, lambda tx: notes.change(tx, scope, change))
 
@@ -347,29 +358,19 @@ class SqlStore(UsageRecords):
     # Erasing
 
     async def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase_in(
-            scope, conversation_id, lambda tx: erasing.clear(tx, scope, conversation_id, erasure)
-        )
+        return await self._erase(scope, lambda tx: erasing.clear(tx, scope, conversation_id, erasure))
 
     async def erase_message(self, scope: Scope, conversation_id: str, message_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase_in(
-            scope, conversation_id, lambda tx: erasing.message(tx, scope, conversation_id, message_id, erasure)
-        )
+        return await self._erase(scope, lambda tx: erasing.message(tx, scope, conversation_id, message_id, erasure))
 
     async def erase_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
-        return await self._erase_in(
-            scope, conversation_id, lambda tx: erasing.conversation(tx, scope, conversation_id, erasure)
-        )
+        return await self._erase(scope, lambda tx: erasing.conversation(tx, scope, conversation_id, erasure))
 
     async def erase_memory(self, scope: Scope, memory_id: str, erasure: Erasure) -> Receipt:
-        return await self._scrubbed(await self._write(scope, lambda tx: erasing.memory(tx, scope, memory_id, erasure)))
+        return await self._erase(scope, lambda tx: erasing.memory(tx, scope, memory_id, erasure))
 
     async def erase_user(self, scope: Scope, erasure: Erasure) -> Receipt:
-        return await self._scrubbed(
-            await self._windows.change_many(
-                scope, lambda: self._write(scope, lambda tx: erasing.user(tx, scope, erasure))
-            )
-        )
+        return await self._erase(scope, lambda tx: erasing.user(tx, scope, erasure))
 
     async def list_audit(self, scope: Scope, query: AuditQuery) -> tuple[AuditEntry, ...]:
         return await self._read_sound(scope, "audit entry", lambda tx: audit.page(tx, scope, query))

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.domain.conversation import Conversation, revised
 from recollect.domain.erasure import original_tombstone
+from recollect.domain.forgetting import emptied
 from recollect.domain.scope import Scope
 from recollect.domain.summary import (
     NewSummary,
@@ -79,6 +80,13 @@ def refold(tx: Transaction, scope: Scope, stored: StoredConversation, old: Summa
     moved = rows.summary_values(scope, stored.number, msgspec.structs.replace(old, folded_into=into))
     names = ("tenant", "user", "conversation", "id", "folded_into", "checksum")
     tx.run("fold_summary", **{name: moved[name] for name in names})
+
+
+def empty(tx: Transaction, scope: Scope, stored: StoredConversation, old: Summary) -> None:
+    """Take the words from a summary and make it active again."""
+    after = rows.summary_values(scope, stored.number, emptied(old))
+    names = ("tenant", "user", "conversation", "id", "content", "metadata", "folded_into", "checksum")
+    tx.run("empty_summary", **{name: after[name] for name in names})
 
 
 def delete_originals(tx: Transaction, scope: Scope, stored: StoredConversation, new: NewSummary) -> StoredConversation:

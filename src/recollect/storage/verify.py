@@ -13,9 +13,10 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from recollect.domain.repeating import repeated_by
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, InvalidInputError
-from recollect.storage import knowledge_rows, rows, usage
+from recollect.storage import keys, knowledge_rows, rows, usage
 from recollect.storage.driver import Row
 from recollect.storage.vectors import NONE, is_sound
 
@@ -93,6 +94,7 @@ _WALKS: dict[str, _Walk] = {
     "requests": _Walk(read=_request),
     "vectors": _Walk(read=_vector, id_at=1),
     "usage": _Walk(read=usage.entry_from),
+    "api_keys": _Walk(read=keys.key_from),
 }
 #: The tables whose rows carry a checksum.
 SEALED = tuple(_WALKS)
@@ -106,12 +108,14 @@ class Verifier:
         self._totals = totals
         self._progress = progress
         self._sources: dict[Owner, int] = defaultdict(int)
+        self._repeats: dict[Owner, int] = defaultdict(int)
 
     def damage(self) -> Iterator[Damage]:
         """Give everything that is wrong with the rows."""
         for table in _WALKS:
             yield from self.checksums(table)
         yield from self.sources()
+        yield from self.repeats()
         yield from self.counters()
         yield from self.strays()
 
@@ -135,6 +139,8 @@ class Verifier:
             return _damaged(table, record, "matches its checksum but cannot be read")
         if table == "memories":
             self._cite(owner, value)
+        elif table == "messages":
+            self._repeat(owner, value)
         return None
 
     def _cite(self, owner: Owner, memory: Any) -> None:
@@ -151,6 +157,19 @@ class Verifier:
         for owner, difference in self._sources.items():
             if difference:
                 yield _damaged("memory_sources", owner, "differs from what the memories cite", "reference")
+
+    def _repeat(self, owner: Owner, message: Any) -> None:
+        for source in repeated_by(message):
+            place = (source.conversation_id, source.id, message.conversation_id, message.id, message.seq)
+            self._repeats[owner] += hash(place)
+
+    def repeats(self) -> Iterator[Damage]:
+        """Give the users whose replies repeat other sources than the table says that erasing follows, as above."""
+        for owner, row in self._rows("repeats"):
+            self._repeats[owner] -= hash(row)
+        for owner, difference in self._repeats.items():
+            if difference:
+                yield _damaged("repeats", owner, "differs from what the replies repeat", "reference")
 
     def counters(self) -> Iterator[Damage]:
         """Give the conversations that say something wrong about their messages."""

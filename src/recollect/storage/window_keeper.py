@@ -27,6 +27,11 @@ class WindowKeeper:
         #: Held here so that a write whose caller is gone comes to its end.
         self._changes: set[asyncio.Task[Any]] = set()
 
+    @property
+    def is_up(self) -> bool:
+        """Tell whether the cache is used, if there is one."""
+        return self._cache is None or self._cache.is_up
+
     async def get(self, scope: Scope, conversation_id: str, load: Load) -> Window:
         """Return the window of a conversation."""
         if self._cache is not None:

@@ -12,9 +12,9 @@ from recollect.ports.meter import CounterName, GaugeName, TimerName
 Label = Literal["reason", "kind", "outcome"]
 
 #: What a label may look like; anything else, and a value too many, is counted under `other`.
-_LABEL = re.compile(r"[a-z]+([_.-][a-z]+)*", re.ASCII)
+_LABEL = re.compile(r"[a-z]+([_.-][a-z]+)*|[1-5][0-9][0-9]", re.ASCII)
 MAX_LENGTH = 40
-MAX_VALUES = 50
+MAX_VALUES = 200
 OTHER = "other"
 #: Bounds of durations in seconds, from a recall to a job that waits for a slow model.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -38,11 +38,13 @@ COUNTERS: dict[CounterName, About] = {
     "recollect.model.calls": About("Calls of the language model.", ("outcome",)),
     "recollect.model.input_tokens": About("Tokens that the language model read."),
     "recollect.model.output_tokens": About("Tokens that the language model wrote."),
+    "recollect.http.requests": About("Requests over HTTP.", ("kind", "outcome")),
 }
 TIMERS: dict[TimerName, About] = {
     "recollect.recall.duration": About("How long recalling took."),
     "recollect.model.duration": About("How long calls of the language model took."),
     "recollect.job.duration": About("How long attempts of jobs took.", ("kind",)),
+    "recollect.http.duration": About("How long requests over HTTP took.", ("kind",)),
 }
 GAUGES: dict[GaugeName, About] = {
     "recollect.model.circuit": About("The circuit of the language model: 0 ready, 1 half open, 2 open."),

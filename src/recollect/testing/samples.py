@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from recollect.domain.conversation import NewConversation
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
+from recollect.domain.identity import ApiKey, StoredKey, digest_of
 from recollect.domain.job import ClaimRequest, NewJob
 from recollect.domain.memory import NewMemory
 from recollect.domain.message import NewMessage
@@ -126,6 +127,12 @@ def usage(usage_id: str, **more: Any) -> UsageEntry:
     """Return what some work spent: five tokens read and two written."""
     spent = Usage(input_tokens=5, output_tokens=2)
     return UsageEntry(**_with(more, id=usage_id, at=START, kind="extract", model="small", usage=spent))
+
+
+def api_key(key_id: str, scope: Scope, **more: Any) -> StoredKey:
+    """Return a key of this user, or of no user if more says so, whose secret is its id."""
+    key = ApiKey(**_with(more, id=key_id, name="laptop", tenant=scope.tenant, user=scope.user, created_at=START))
+    return StoredKey(key=key, digest=digest_of(key_id))
 
 
 def erasure(receipt_id: str = "receipt", **more: Any) -> Erasure:

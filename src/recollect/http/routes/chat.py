@@ -1,82 +1,130 @@
-"""Chat turns and what they left behind."""
+"""Chat turns, whole or as they come (S2.9, S4.4)."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Header, Path, Request, Response
 
-from recollect.domain.conversation import ConversationQuery
-from recollect.domain.page import MessageQuery
-from recollect.domain.scope import Scope
-from recollect.http.schemas import (
-    ChatIn,
-    ChatOut,
-    ConversationOut,
-    Conversations,
-    MessageOut,
-    Messages,
-    Recalled,
-    UsageOut,
+from recollect.bootstrap import system_clock
+from recollect.http.access import NewId, Service, Whose, acting
+from recollect.http.idempotency import HEADER as IDEMPOTENCY_KEY
+from recollect.http.route import OWN_KEY, api_router
+from recollect.http.schemas.chat import ChatIn, ChatOut, StopIn, StopOut, UsageOut, memories_used
+from recollect.http.sse import EventStream, sse
+from recollect.ports.chat_model import TextDelta, ToolCallRequest
+from recollect.ports.responder import ToolReturned
+from recollect.service.chat_request import Failed, Saved, Started
+from recollect.service.streams import Done, Stream, StreamEvent
+
+router = api_router("chat")
+
+SSE = "text/event-stream"
+_NUMBER = re.compile(r"[0-9]{1,9}\Z")
+_STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The turn; with `Accept: text/event-stream` as events while it is taken: `start`, `delta`, "
+        "`tool_call`, `tool_result`, `saved`, `done`, or `error`.",
+        "content": {SSE: {"schema": {"type": "string"}}},
+    }
+}
+_FOLLOWED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The events of the turn.", "content": {SSE: {"schema": {"type": "string"}}}}
+}
+
+
+@router.post(
+    "/chat",
+    summary="Say something and get a reply",
+    responses=_STREAMED,
+    response_model=ChatOut,
+    openapi_extra={OWN_KEY: True},
 )
-from recollect.service.chat import ChatRequest
-from recollect.service.recollect import Recollect
-
-router = APIRouter(prefix="/api", tags=["chat"])
-
-Limit = Annotated[int, Query(ge=1, le=200)]
-
-
-def service(request: Request) -> Recollect:
-    """Return the service that the server was started with."""
-    opened: Recollect = request.app.state.recollect
-    return opened
-
-
-Service = Annotated[Recollect, Depends(service)]
-
-
-@router.post("/chat", summary="Say something and get a reply")
-async def chat(body: ChatIn, recollect: Service) -> ChatOut:
-    """Answer from memory and record the turn; `saved` means that both messages are on disk."""
-    turn = await recollect.chat.turn(Scope(), ChatRequest(text=body.message, conversation_id=body.conversation_id))
-    recalled = [
-        Recalled(
-            message_id=one.message.id,
-            conversation_id=one.message.conversation_id,
-            content=one.message.content,
-            why=one.why,
-        )
-        for one in turn.recalled
-        if one.message is not None
-    ]
-    return ChatOut(
-        conversation_id=turn.conversation_id,
-        session_id=turn.conversation_id,
-        user_message_ids=[turn.user_message.id],
-        message=MessageOut.of(turn.message),
-        recalled=recalled,
-        usage=UsageOut(input_tokens=turn.usage.input_tokens, output_tokens=turn.usage.output_tokens),
-        durability="durable",
-    )
-
-
-@router.get("/conversations", summary="List conversations, newest activity first")
-async def conversations(recollect: Service, limit: Limit = 50) -> Conversations:
-    """Return the newest conversations."""
-    page = await recollect.store.list_conversations(Scope(), ConversationQuery(limit=limit))
-    return Conversations(items=[ConversationOut.of(item) for item in page.items])
-
-
-@router.get("/conversations/{conversation_id}/messages", summary="Read a conversation")
-async def messages(
-    conversation_id: str,
+async def chat(
+    body: ChatIn,
+    request: Request,
     recollect: Service,
-    limit: Limit = 50,
-    before: str | None = None,
-    after: str | None = None,
-) -> Messages:
-    """Return a page of messages in order; `before` and `after` are message ids."""
-    query = MessageQuery(conversation_id=conversation_id, limit=limit, before=before, after=after)
-    page = await recollect.store.list_messages(Scope(), query)
-    return Messages(items=[MessageOut.of(message) for message in page.messages])
+    scope: Whose,
+    new_id: NewId,
+) -> ChatOut | Response:
+    """Answer with what is remembered, and record the turn; acknowledged means `saved`, or this answer."""
+    asked = body.request(new_id, system_clock(), request.headers.get(IDEMPOTENCY_KEY))
+    whose = acting(scope, body.agent_id)
+    if SSE in request.headers.get("accept", ""):
+        held = request.app.state.rates.streaming(whose)
+        held.__enter__()
+        return _followed(recollect.streams.start(whose, asked), 0, held)
+    stream = recollect.streams.start(whose, asked)
+    return ChatOut.of(await stream.result())
+
+
+@router.get(
+    "/chat/{message_id}/stream",
+    summary="Follow a reply again",
+    responses=_FOLLOWED,
+    response_class=Response,
+)
+async def follow(
+    message_id: Annotated[str, Path(min_length=1, max_length=128)],
+    request: Request,
+    recollect: Service,
+    scope: Whose,
+    last_event_id: Annotated[str | None, Header(description="The id of the last event that was received.")] = None,
+) -> Response:
+    """Give the events of a reply after the last one that was received, and all that come."""
+    stream = await recollect.streams.find(scope, message_id)
+    held = request.app.state.rates.streaming(scope)
+    held.__enter__()
+    return _followed(stream, _number(last_event_id), held)
+
+
+@router.post("/chat/stop", summary="End a reply where it is")
+async def stop(body: StopIn, recollect: Service, scope: Whose) -> StopOut:
+    """End a reply that is being written; what was written is kept, as `interrupted`."""
+    stream = await recollect.streams.find(scope, body.message_id)
+    was_running = not stream.is_ended
+    stream.stop.set()
+    return StopOut(message_id=body.message_id, was_running=was_running)
+
+
+def _number(event_id: str | None) -> int:
+    """Return the number of an event of ours; after anything else the stream is given from its beginning."""
+    return int(event_id) if event_id is not None and _NUMBER.match(event_id) else 0
+
+
+def _followed(stream: Stream, after: int, held: Any) -> Response:
+    # Streams of turns end by themselves when the server stops: the turn is recorded, and that is told.
+    return EventStream(_events(stream, after), stopping=asyncio.Event(), held=held)
+
+
+async def _events(stream: Stream, after: int) -> AsyncGenerator[bytes, None]:
+    async for number, event in stream.follow(after):
+        name, data = _wire(event)
+        yield sse(name, data, str(number))
+
+
+def _wire(event: StreamEvent) -> tuple[str, dict[str, Any]]:
+    """Return the name and data of an event."""
+    match event:
+        case Started():
+            memories = [one.model_dump() for one in memories_used(event.memories)]
+            ids = {"conversation_id": event.conversation_id, "session_id": event.conversation_id}
+            return ("start", {**ids, "message_id": event.message_id, "memories_used": memories})
+        case TextDelta():
+            return ("delta", {"text": event.text})
+        case ToolCallRequest():
+            return ("tool_call", {"id": event.id, "tool_name": event.tool_name, "input": event.input})
+        case ToolReturned():
+            return ("tool_result", {"id": event.id, "output": event.output})
+        case Saved():
+            saved = [{"id": message.id, "seq": message.seq} for message in event.messages]
+            return ("saved", {"durability": event.durability, "messages": saved})
+        case Failed():
+            return ("error", {"code": event.code, "detail": event.detail})
+        case Done():
+            usage = UsageOut.of(event.reply.usage).model_dump()
+            return ("done", {"status": event.reply.message.status, "usage": usage})
+    raise AssertionError(f"{type(event).__name__} is no event of a stream")

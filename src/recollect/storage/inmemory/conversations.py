@@ -18,8 +18,15 @@ from recollect.domain.conversation import (
     apply_changes,
     revised,
 )
-from recollect.domain.erasure import conversation_tombstone, message_tombstone, original_tombstone
+from recollect.domain.erasure import (
+    conversation_tombstone,
+    message_tombstone,
+    original_tombstone,
+    repeated_tombstones,
+)
+from recollect.domain.message import NewMessage
 from recollect.domain.passage import continues, is_recalled
+from recollect.domain.repeating import repeated_by
 from recollect.domain.scope import Scope
 from recollect.domain.turn import (
     Append,
@@ -85,12 +92,16 @@ def append(
     conversation = open_for(data, scope, request)
     known = Known(
         stored=frozenset(i for i in ids_to_look_up(request) if (conversation.id, i) in data.messages),
-        erased=frozenset(m.id for m in request.messages if is_gone(data, conversation.id, m.id)),
+        erased=frozenset(
+            m.id for m in request.messages if is_gone(data, conversation.id, m.id) or _repeats_erased(data, m)
+        ),
     )
     appended = plan_append(conversation, request, known, turn_id)
     vectors = {one.message_id: one.vector for one in request.vectors}
     for message in appended.messages:
         data.messages[conversation.id, message.id] = message
+        if named := repeated_by(message):
+            data.repeats[conversation.id, message.id] = named
         if message.id in vectors and is_recalled(message):
             data.message_vectors[conversation.id, message.id] = vectors[message.id]
     data.conversations[conversation.id] = appended.conversation
@@ -105,6 +116,11 @@ def append(
 def is_gone(data: UserData, conversation_id: str, message_id: str) -> bool:
     """Tell whether the message was erased or cleared, or a summary took its place."""
     marks = (tombstone(data.salt, conversation_id, message_id) for tombstone in (message_tombstone, original_tombstone))
+    return not data.tombstones.isdisjoint(marks)
+
+
+def _repeats_erased(data: UserData, message: NewMessage) -> bool:
+    marks = (mark for source in repeated_by(message) for mark in repeated_tombstones(data.salt, source))
     return not data.tombstones.isdisjoint(marks)
 
 

@@ -62,6 +62,9 @@ class Notes(Shelves):
     async def get_note(self, scope: Scope) -> Note:
         return read(self._reading(scope), scope.agent)
 
+    async def noting_agents(self, scope: Scope) -> tuple[str, ...]:
+        return tuple(sorted(self._reading(scope).notes))
+
     async def change_note(self, scope: Scope, change: NoteChange) -> Note:
         with self._writing(scope) as data:
             place = change.conversation_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recollect.domain.conversation import Conversation
 from recollect.domain.message import Message
-from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
+from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery, siblings
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
 from recollect.domain.terms import asked_terms, terms
@@ -70,6 +70,13 @@ def _summaries_in(data: UserData, conversation: Conversation, page: list[Message
     return tuple(found)
 
 
+def _siblings(data: UserData, conversation: Conversation, page: list[Message]) -> dict[str, tuple[str, ...]]:
+    answers: dict[str | None, list[str]] = {}
+    for message in in_order(data, conversation.id):
+        answers.setdefault(message.parent_id, []).append(message.id)
+    return siblings(page, answers)
+
+
 class Reading(Shelves):
     """Read messages."""
 
@@ -80,11 +87,12 @@ class Reading(Shelves):
         data = self._reading(scope)
         conversation = conversations.find(data, query.conversation_id)
         found = _candidates(data, conversation, query)
-        page = found[-query.limit :] if query.after is None else found[: query.limit]
+        page = found[: query.limit] if query.is_forwards else found[-query.limit :]
         return MessagePage(
             messages=tuple(page),
             summaries=_summaries_in(data, conversation, page),
             more=len(found) > query.limit,
+            siblings=_siblings(data, conversation, page) if conversation.is_branched else {},
         )
 
     async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:

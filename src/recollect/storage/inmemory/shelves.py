@@ -12,10 +12,12 @@ from recollect.domain.audit import AuditEntry
 from recollect.domain.conversation import Conversation
 from recollect.domain.erasure import Tombstone
 from recollect.domain.idempotency import IdempotencyRecord
+from recollect.domain.identity import StoredKey
 from recollect.domain.job import Job
 from recollect.domain.memory import Memory, MemoryVersion
 from recollect.domain.message import Message
 from recollect.domain.note import Note, NoteVersion
+from recollect.domain.repeating import Repeated
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
 from recollect.domain.turn import ArchivedBatch, Turn
@@ -44,6 +46,8 @@ class UserData:
     conversations: dict[str, Conversation] = field(default_factory=dict)
     #: By conversation id and message id.
     messages: dict[tuple[str, str], Message] = field(default_factory=dict)
+    #: What replies repeat, by conversation id and message id; also of those that a summary took the place of.
+    repeats: dict[tuple[str, str], frozenset[Repeated]] = field(default_factory=dict)
     #: By conversation id and turn id.
     turns: dict[tuple[str, str], Turn] = field(default_factory=dict)
     #: By conversation id and digest.
@@ -69,6 +73,7 @@ class UserData:
     #: By idempotency key.
     requests: dict[str, IdempotencyRecord] = field(default_factory=dict)
     usage: dict[str, UsageEntry] = field(default_factory=dict)
+    keys: dict[str, StoredKey] = field(default_factory=dict)
     tombstones: set[Tombstone] = field(default_factory=set)
     audit: list[AuditEntry] = field(default_factory=list)
 

@@ -13,11 +13,13 @@ from recollect.storage.inmemory.detached import detached
 from recollect.storage.inmemory.erasure import Erasing
 from recollect.storage.inmemory.finding import Finding
 from recollect.storage.inmemory.jobs import Jobs
+from recollect.storage.inmemory.keys import KeyShelf
 from recollect.storage.inmemory.memories import Memories
 from recollect.storage.inmemory.notes import Notes
 from recollect.storage.inmemory.reading import Reading
 from recollect.storage.inmemory.recall import Recall
 from recollect.storage.inmemory.requests import Requests
+from recollect.storage.inmemory.signing import SigningShelf
 from recollect.storage.inmemory.summaries import Summaries
 from recollect.storage.inmemory.usage import UsageShelf
 from recollect.storage.inmemory.windows import Windows
@@ -37,6 +39,8 @@ class InMemoryStore(
     Jobs,
     Requests,
     UsageShelf,
+    KeyShelf,
+    SigningShelf,
     Erasing,
     Audit,
 ):

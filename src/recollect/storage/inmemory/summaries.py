@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.domain.conversation import revised
 from recollect.domain.erasure import original_tombstone
+from recollect.domain.forgetting import emptied
 from recollect.domain.scope import Scope
 from recollect.domain.summary import (
     NewSummary,
@@ -39,8 +40,14 @@ def of_message(data: UserData, conversation_id: str, message_id: str) -> list[Su
     return list(found.values())
 
 
-def remove(data: UserData, summary: Summary) -> None:
-    """Remove a summary; what was folded into it is active again."""
+def remove(data: UserData, summary: Summary, *, keep_place: bool) -> None:
+    """Remove a summary; what was folded into it is active again.
+
+    One that stands for messages that are stored no more stays in their place, without its words.
+    """
+    if summary.message_ids and keep_place:
+        data.summaries[summary.conversation_id, summary.id] = emptied(summary)
+        return
     del data.summaries[summary.conversation_id, summary.id]
     for place in _folded(data, summary):
         data.summaries[place] = msgspec.structs.replace(data.summaries[place], folded_into=None)

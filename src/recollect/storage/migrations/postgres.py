@@ -21,8 +21,8 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 #: The role that transactions run as; it owns nothing and row security binds it.
 APP_ROLE = "recollect_app"
-#: The roles that own one function each, and see one table each across scopes.
-FUNCTION_ROLES = ("recollect_jobs", "recollect_search")
+#: The roles that own functions, and see one table each across scopes.
+FUNCTION_ROLES = ("recollect_jobs", "recollect_search", "recollect_keys")
 OLDEST_SERVER = 14
 #: One number for everybody who migrates; it means nothing else.
 _LOCK = 7_236_170_145_330_241

@@ -1,5 +1,6 @@
 """The blocking signatures of the service; written by `python -m tests.support.blocking_signatures`."""
 
+from recollect.sync.signatures.account import BlockingAccount
 from recollect.sync.signatures.chat import BlockingChat
 from recollect.sync.signatures.chatmodel import BlockingChatModel
 from recollect.sync.signatures.contexts import BlockingContexts
@@ -8,17 +9,24 @@ from recollect.sync.signatures.embedder import BlockingEmbedder
 from recollect.sync.signatures.embedding import BlockingEmbedding
 from recollect.sync.signatures.events import BlockingEvents
 from recollect.sync.signatures.forgetting import BlockingForgetting
+from recollect.sync.signatures.identity import BlockingIdentity
+from recollect.sync.signatures.jobs import BlockingJobs
+from recollect.sync.signatures.keys import BlockingKeys
 from recollect.sync.signatures.learner import BlockingLearner
 from recollect.sync.signatures.ledger import BlockingLedger
 from recollect.sync.signatures.lifecycle import BlockingLifecycle
 from recollect.sync.signatures.memories import BlockingMemories
 from recollect.sync.signatures.notes import BlockingNotes
+from recollect.sync.signatures.readinesscheck import BlockingReadinessCheck
 from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.recollect import BlockingRecollect
 from recollect.sync.signatures.store import BlockingStore
+from recollect.sync.signatures.stream import BlockingStream
+from recollect.sync.signatures.streams import BlockingStreams
 from recollect.sync.signatures.worker import BlockingWorker
 
 __all__ = [
+    "BlockingAccount",
     "BlockingChat",
     "BlockingChatModel",
     "BlockingContexts",
@@ -27,13 +35,19 @@ __all__ = [
     "BlockingEmbedding",
     "BlockingEvents",
     "BlockingForgetting",
+    "BlockingIdentity",
+    "BlockingJobs",
+    "BlockingKeys",
     "BlockingLearner",
     "BlockingLedger",
     "BlockingLifecycle",
     "BlockingMemories",
     "BlockingNotes",
+    "BlockingReadinessCheck",
     "BlockingRecall",
     "BlockingRecollect",
     "BlockingStore",
+    "BlockingStream",
+    "BlockingStreams",
     "BlockingWorker",
 ]

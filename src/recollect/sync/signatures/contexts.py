@@ -9,7 +9,7 @@ from recollect.domain.context import Context
 from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.window import Window
-from recollect.service.context import Told
+from recollect.service.context import Telling, Told
 
 
 class BlockingContexts(Protocol):
@@ -18,7 +18,5 @@ class BlockingContexts(Protocol):
     def preview(self, scope: Scope, conversation_id: str, *, query: str = "", budget: int | None = None) -> Context:
         """Return what a model would be given for this question, or for none, in a conversation."""
 
-    def tell(
-        self, scope: Scope, window: Window | None, shown: Sequence[Message], text: str, *, budget: int | None = None
-    ) -> Told:
+    def tell(self, scope: Scope, window: Window | None, shown: Sequence[Message], telling: Telling) -> Told:
         """Return the prompt for what the user says now."""

@@ -39,6 +39,11 @@ class BlockingConversations(Protocol):
     ) -> MessagePage:
         """Read a page in order, with the summaries that end in it; `before` and `after` are message ids."""
 
+    def expand(
+        self, scope: Scope, conversation_id: str, summary_id: str, *, limit: int = 50, after: str | None = None
+    ) -> MessagePage:
+        """Read the messages that a summary stands for, oldest first, with the summaries that it folds among them."""
+
     def clear_messages(self, scope: Scope, conversation_id: str, *, memories: bool = False) -> Receipt:
         """Erase the messages, summaries and jobs of a conversation, which then starts again; memories only if told."""
 

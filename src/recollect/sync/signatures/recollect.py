@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol, Self
 
+from recollect.sync.signatures.account import BlockingAccount
 from recollect.sync.signatures.chat import BlockingChat
 from recollect.sync.signatures.chatmodel import BlockingChatModel
 from recollect.sync.signatures.contexts import BlockingContexts
@@ -13,14 +14,20 @@ from recollect.sync.signatures.embedder import BlockingEmbedder
 from recollect.sync.signatures.embedding import BlockingEmbedding
 from recollect.sync.signatures.events import BlockingEvents
 from recollect.sync.signatures.forgetting import BlockingForgetting
+from recollect.sync.signatures.identity import BlockingIdentity
+from recollect.sync.signatures.jobs import BlockingJobs
 from recollect.sync.signatures.learner import BlockingLearner
 from recollect.sync.signatures.ledger import BlockingLedger
 from recollect.sync.signatures.lifecycle import BlockingLifecycle
 from recollect.sync.signatures.memories import BlockingMemories
 from recollect.sync.signatures.notes import BlockingNotes
+from recollect.sync.signatures.readinesscheck import BlockingReadinessCheck
 from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.store import BlockingStore
+from recollect.sync.signatures.streams import BlockingStreams
 from recollect.sync.signatures.worker import BlockingWorker
+
+from recollect.ports.meter import Meter
 
 
 class BlockingRecollect(Protocol):
@@ -28,6 +35,7 @@ class BlockingRecollect(Protocol):
 
     store: BlockingStore
     chat: BlockingChat
+    streams: BlockingStreams
     conversations: BlockingConversations
     contexts: BlockingContexts
     memories: BlockingMemories
@@ -38,10 +46,15 @@ class BlockingRecollect(Protocol):
     embedding: BlockingEmbedding
     lifecycle: BlockingLifecycle
     ledger: BlockingLedger
+    readiness: BlockingReadinessCheck
+    identity: BlockingIdentity
+    jobs: BlockingJobs
+    account: BlockingAccount
     worker: BlockingWorker
     events: BlockingEvents
     embedder: BlockingEmbedder
     model: BlockingChatModel | None
+    meter: Meter
 
     def close(self) -> None:
         """Finish what was accepted, give back what is under way, then release everything."""

@@ -17,6 +17,7 @@ from recollect.domain.conversation import (
 )
 from recollect.domain.erasure import Erasure, Receipt
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
+from recollect.domain.identity import ApiKey, KeyQuery, StoredKey
 from recollect.domain.job import Claim, ClaimedJob, ClaimRequest, Job, JobFailure, JobQuery, NewJob
 from recollect.domain.memory import (
     Extraction,
@@ -44,6 +45,9 @@ from recollect.ports.erasure import Damaged
 
 class BlockingStore(Protocol):
     """Everything the service keeps, in one database."""
+
+    def signing_key(self, scope: Scope, purpose: str) -> bytes:
+        """Return a secret that only this database has for this user and purpose, the same for every process."""
 
     def close(self) -> None:
         """Finish what was accepted, then release everything; a closed store raises `StorageUnavailableError`."""
@@ -150,6 +154,9 @@ class BlockingStore(Protocol):
     def get_note(self, scope: Scope) -> Note:
         """Return the note of the scope's agent; version 0 if nothing was written."""
 
+    def noting_agents(self, scope: Scope) -> tuple[str, ...]:
+        """Return the names of the user's agents that ever noted something, in order."""
+
     def change_note(self, scope: Scope, change: NoteChange) -> Note:
         """Apply an operation to the newest text; concurrent operations all take effect, one after the other."""
 
@@ -203,6 +210,21 @@ class BlockingStore(Protocol):
 
     def usage_totals(self, scope: Scope, query: UsageQuery) -> UsageTotals:
         """Add up what was spent, exactly; a damaged entry is told and not counted."""
+
+    def create_key(self, new: StoredKey) -> ApiKey:
+        """Keep a key; the same again changes nothing, and another with its id raises `ConflictError`."""
+
+    def find_key(self, wanted: str) -> StoredKey | None:
+        """Return the key with this id, or None; one that was damaged proves nothing and is not returned."""
+
+    def list_keys(self, query: KeyQuery) -> tuple[ApiKey, ...]:
+        """List the keys of a tenant by their ids, those that are refused included."""
+
+    def revoke_key(self, key_id: str, at: datetime) -> ApiKey:
+        """Refuse a key from now on; a second time changes nothing, and a missing one raises `NotFoundError`."""
+
+    def touch_key(self, key_id: str, at: datetime) -> ApiKey:
+        """Note that a key was used, unless the last use noted is less than a minute before."""
 
     def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:
         """Empty a conversation, which then starts again at seq 1; raise `ConversationNotFoundError` if it is empty."""

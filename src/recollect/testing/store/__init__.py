@@ -26,6 +26,7 @@ from recollect.testing.store.extraction import ExtractionConformance
 from recollect.testing.store.finding import FindingConformance
 from recollect.testing.store.hostile_text import HostileTextConformance
 from recollect.testing.store.jobs import ClaimConformance, QueueConformance
+from recollect.testing.store.keys import KeyConformance
 from recollect.testing.store.late_erasure import EraseLateConformance, EraseNoteConformance
 from recollect.testing.store.memories import MemoryChangeConformance, MemoryConformance, MemoryListConformance
 from recollect.testing.store.messages import MessageConformance, PagingConformance, SearchConformance
@@ -42,8 +43,10 @@ from recollect.testing.store.recall import (
     PassageConformance,
     VectorConformance,
 )
+from recollect.testing.store.repeating import EraseRepeatedConformance
 from recollect.testing.store.requests import RequestConformance
 from recollect.testing.store.scopes import ScopeConformance
+from recollect.testing.store.signing import SigningConformance
 from recollect.testing.store.summaries import SummaryConformance
 from recollect.testing.store.time_jumps import TimeConformance
 from recollect.testing.store.turns import TurnConformance
@@ -64,10 +67,12 @@ __all__ = [
     "EraseMemoryConformance",
     "EraseMessageConformance",
     "EraseNoteConformance",
+    "EraseRepeatedConformance",
     "EraseVectorConformance",
     "ExtractionConformance",
     "FindingConformance",
     "HostileTextConformance",
+    "KeyConformance",
     "MatchConformance",
     "MemoryChangeConformance",
     "MemoryConformance",
@@ -85,6 +90,7 @@ __all__ = [
     "RequestConformance",
     "ScopeConformance",
     "SearchConformance",
+    "SigningConformance",
     "StoreConformance",
     "SummaryConformance",
     "TimeConformance",
@@ -120,12 +126,15 @@ class StoreConformance(
     ClaimConformance,
     RequestConformance,
     UsageConformance,
+    KeyConformance,
+    SigningConformance,
     EraseMessageConformance,
     EraseConversationConformance,
     EraseMemoryConformance,
     EraseVectorConformance,
     EraseNoteConformance,
     EraseLateConformance,
+    EraseRepeatedConformance,
     ScopeConformance,
     BadInputConformance,
     HostileTextConformance,

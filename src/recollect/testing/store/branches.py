@@ -64,6 +64,17 @@ class BranchConformance:
         await move_head(store, "m2")
         assert await page_ids(store, "c1") == ["m1", "m2"]
 
+    async def test_a_page_tells_the_other_answers_to_each_parent(self, store: Store) -> None:
+        await branched(store)
+        await store.append(ALICE, append("c1", message("r1", parent_id=None), message("m8", parent_id="m2")))
+        await move_head(store, "m4")
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1"))
+        assert page.siblings == {"m1": ("m1", "r1"), "m3": ("m3", "m5", "m8")}
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", limit=1, from_start=True))
+        assert page.siblings == {"m1": ("m1", "r1")}
+        whole = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", all_branches=True))
+        assert whole.siblings["m8"] == whole.siblings["m5"] == ("m3", "m5", "m8")
+
     async def test_without_a_head_nothing_is_read(self, store: Store) -> None:
         await store.append(ALICE, append("c1", *OLD))
         await store.put_summary(ALICE, summary("s1", "m1", "m2"))

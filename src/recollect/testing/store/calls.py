@@ -8,6 +8,7 @@ from typing import Any
 
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery, ConversationSearch
+from recollect.domain.identity import KeyQuery
 from recollect.domain.job import Claim, JobFailure, JobQuery
 from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryPlan, MemoryQuery, Source
 from recollect.domain.message import ToolCall
@@ -22,6 +23,7 @@ from recollect.ports.store import Store
 from recollect.testing.samples import (
     after,
     answer,
+    api_key,
     append,
     batch,
     claims,
@@ -76,9 +78,10 @@ async def furnish(store: Store, scope: Scope) -> Calls:
     await store.begin_request(scope, start("open"))
     await store.finish_request(scope, answer("answered"), after(1))
     await store.record_usage(scope, usage("u1", conversation_id="c1", job_id="done"))
+    await store.create_key(api_key(_key_id(scope, 1), scope))
     held = await _held_jobs(store, scope)
     known = _conversation_calls() | _knowledge_calls() | _recall_calls()
-    return known | _job_calls(held) | _request_calls() | _usage_calls() | _erasure_calls()
+    return known | _job_calls(held) | _request_calls() | _usage_calls() | _key_calls(scope) | _erasure_calls()
 
 
 async def _held_jobs(store: Store, scope: Scope) -> dict[str, Claim]:
@@ -149,6 +152,7 @@ def _knowledge_calls() -> Calls:
         "save_extraction": {"result": extracted},
         "memory_history": {"memory_id": "k1"},
         "get_note": {},
+        "noting_agents": {},
         "change_note": {"change": note("replace_section_by_header", "none", section_header="Tea")},
         "undo_note": {"at": after(5)},
         "note_history": {"query": NoteHistoryQuery(before_version=3)},
@@ -200,6 +204,24 @@ def _usage_calls() -> Calls:
     return {
         "record_usage": {"entry": usage("u2", conversation_id="c1", job_id="done", calls=2, estimated=1)},
         "usage_totals": {"query": wanted},
+    }
+
+
+def _key_id(scope: Scope, number: int) -> str:
+    """Return an id that no other user's key has, for these ids are found without a scope."""
+    return f"{scope.tenant}-{scope.user}-{number}"
+
+
+def _key_calls(scope: Scope) -> Calls:
+    kept = _key_id(scope, 1)
+    new = api_key(_key_id(scope, 2), scope, agent="guide", expires_at=after(99), revoked_at=after(98))
+    return {
+        "create_key": {"new": new},
+        "find_key": {"wanted": kept},
+        "list_keys": {"query": KeyQuery(tenant=scope.tenant, after="0")},
+        "touch_key": {"key_id": kept, "at": after(1)},
+        "revoke_key": {"key_id": kept, "at": after(2)},
+        "signing_key": {"purpose": "letters"},
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationQuery
+from recollect.domain.identity import KeyQuery
 from recollect.domain.job import JobQuery
 from recollect.domain.memory import Memory, MemoryQuery
 from recollect.domain.note import NoteHistoryQuery
@@ -40,6 +41,9 @@ async def dump(store: Store, scope: Scope) -> dict[str, Any]:
         "jobs": await store.list_jobs(scope, JobQuery(limit=ALL)),
         "audit": audit,
         "usage": await store.usage_totals(scope, UsageQuery(limit=ALL)),
+        "keys": [
+            one for one in await store.list_keys(KeyQuery(tenant=scope.tenant, limit=ALL)) if one.user == scope.user
+        ],
         "damaged": await store.list_damaged(scope),
     }
 

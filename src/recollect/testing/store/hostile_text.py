@@ -30,7 +30,7 @@ from recollect.testing.samples import (
     start,
     summary,
 )
-from recollect.testing.store.calls import furnish
+from recollect.testing.store.calls import call, furnish
 from recollect.testing.store.dump import dump
 from recollect.testing.store.memories import change
 
@@ -210,7 +210,7 @@ class HostileTextConformance:
                 for parameter in arguments:
                     if parameter.endswith("_id"):
                         with raises(NotFoundError):
-                            await getattr(store, name)(ALICE, **arguments | {parameter: hostile})
+                            await call(store, ALICE, name, arguments | {parameter: hostile})
             with raises(RecollectError):
                 await store.archive(ALICE, batch(hostile, hostile, hostile, create=False))
             with raises(RecollectError):

@@ -157,6 +157,12 @@ class PagingConformance:
         page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", limit=2))
         assert (ids_of(page.messages), page.more) == (["m3", "m4"], True)
 
+    async def test_a_conversation_is_read_from_its_start(self, store: Store) -> None:
+        await store.append(ALICE, append("c1", *(f"m{number}" for number in range(5))))
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", limit=2, from_start=True))
+        assert (ids_of(page.messages), page.more) == (["m0", "m1"], True)
+        assert await page_ids(store, "c1", limit=5, from_start=True) == ["m0", "m1", "m2", "m3", "m4"]
+
     async def test_pages_of_every_size_meet_without_gap_or_overlap(self, store: Store) -> None:
         names = [f"m{number}" for number in range(7)]
         await store.append(ALICE, append("c1", *names))

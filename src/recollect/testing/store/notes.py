@@ -56,6 +56,13 @@ class NoteConformance:
         assert (await store.get_note(guide)).notes == "the guide's"
         assert [one.notes for one in await store.note_history(guide, NoteHistoryQuery())] == ["the guide's"]
 
+    async def test_the_agents_that_noted_something_are_listed_by_name(self, store: Store) -> None:
+        for agent in ("zoe", "Ada", "guide"):
+            await store.change_note(Scope(ALICE.tenant, ALICE.user, agent), note("append", "mine"))
+        await store.change_note(Scope(ALICE.tenant, "bob", "his"), note("append", "his"))
+        await store.change_note(Scope(ALICE.tenant, ALICE.user, "guide"), note("delete_all_notes"))
+        assert await store.noting_agents(ALICE) == ("Ada", "guide", "zoe")
+
     async def test_a_stale_version_of_a_note_changes_nothing(self, store: Store) -> None:
         await store.change_note(ALICE, note("append", "one"))
         before = await dump(store, ALICE)

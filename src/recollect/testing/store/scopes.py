@@ -40,6 +40,7 @@ NOTHING: dict[str, object] = {
     "list_unembedded": Unembedded(),
     "save_vectors": 0,
     "get_note": Note(agent="assistant", notes="", version=0, created_at=None, updated_at=None),
+    "noting_agents": (),
     "note_history": (),
     "begin_request": None,
     "finish_request": None,
@@ -63,9 +64,10 @@ CREATING = {
     "change_note",
     "enqueue_job",
     "record_usage",
+    "signing_key",
 }
-#: The one method without a scope.
-ANY_SCOPE = {"claim_jobs"}
+#: The methods without a scope: claiming tells the scope of a job, and a key that of its caller.
+ANY_SCOPE = {"claim_jobs", "create_key", "find_key", "list_keys", "touch_key", "revoke_key"}
 
 
 async def refused(store: Store, scope: Scope, name: str, arguments: dict[str, Any]) -> tuple[type, str] | None:

@@ -95,6 +95,20 @@ CREATE TABLE message_terms (
 -- Without the list of pending entries, which every search would have to read as well.
 CREATE INDEX message_terms_terms ON message_terms USING gin (terms) WITH (fastupdate = off);
 
+-- Which replies repeat a message, or a memory where the conversation of the source is ''; a row outlives a reply that
+-- a summary took the place of.
+CREATE TABLE repeats (
+    tenant_id              TEXT COLLATE "C" NOT NULL,
+    user_id                TEXT COLLATE "C" NOT NULL,
+    source_conversation_id TEXT COLLATE "C" NOT NULL,
+    source_id              TEXT COLLATE "C" NOT NULL,
+    conversation_id        TEXT COLLATE "C" NOT NULL,
+    message_id             TEXT COLLATE "C" NOT NULL,
+    seq                    BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, source_conversation_id, source_id, conversation_id, message_id)
+);
+CREATE INDEX repeats_reply ON repeats (tenant_id, user_id, conversation_id, message_id);
+
 CREATE TABLE turns (
     number          BIGINT GENERATED ALWAYS AS IDENTITY,
     tenant_id       TEXT COLLATE "C" NOT NULL,
@@ -347,6 +361,25 @@ CREATE TABLE usage (
 CREATE INDEX usage_period ON usage (tenant_id, user_id, at);
 CREATE INDEX usage_conversation ON usage (tenant_id, user_id, conversation_id) WHERE conversation_id IS NOT NULL;
 
+-- A key that belongs to no user is kept under its own id. Only the digest of its secret is here.
+CREATE TABLE api_keys (
+    tenant_id    TEXT COLLATE "C" NOT NULL,
+    user_id      TEXT COLLATE "C" NOT NULL,
+    id           TEXT COLLATE "C" NOT NULL,
+    name         TEXT NOT NULL,
+    agent        TEXT COLLATE "C",
+    rights       TEXT COLLATE "C" NOT NULL,
+    digest       TEXT COLLATE "C" NOT NULL,
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT,
+    revoked_at   BIGINT,
+    last_used_at BIGINT,
+    checksum     BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, id)
+);
+-- Without a scope: a key is looked up to find out whose it is.
+CREATE INDEX api_keys_id ON api_keys (id);
+
 CREATE TABLE audit (
     number    BIGINT GENERATED ALWAYS AS IDENTITY,
     tenant_id TEXT COLLATE "C" NOT NULL,
@@ -373,7 +406,7 @@ CREATE TABLE quarantine (
 
 -- Who may do what. FORCE binds the owner of the tables too; an unset scope matches nothing.
 
-GRANT USAGE ON SCHEMA recollect TO recollect_app, recollect_jobs, recollect_search;
+GRANT USAGE ON SCHEMA recollect TO recollect_app, recollect_jobs, recollect_search, recollect_keys;
 GRANT SELECT ON meta, schema_migrations TO recollect_app;
 
 DO $$
@@ -457,12 +490,35 @@ AS $$
     FROM unnest(wanted) WITH ORDINALITY AS t (term, place) ORDER BY t.place
 $$;
 
-REVOKE ALL ON FUNCTION recollect_due_jobs, recollect_matching, recollect_frequencies FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION recollect_due_jobs, recollect_matching, recollect_frequencies TO recollect_app;
+-- Whose a key is stands in the key, so it is looked up across scopes, by exactly one id; and whoever looks after a
+-- tenant lists its keys. These two functions read digests only, and can change nothing.
+GRANT SELECT ON api_keys TO recollect_keys;
+CREATE POLICY to_be_found ON api_keys FOR SELECT TO recollect_keys USING (true);
+
+CREATE FUNCTION recollect_find_key(wanted TEXT) RETURNS SETOF api_keys
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = recollect, pg_temp
+AS $$
+    SELECT k.* FROM api_keys k WHERE k.id = wanted LIMIT 1
+$$;
+
+CREATE FUNCTION recollect_tenant_keys(of_tenant TEXT, after_id TEXT, at_most BIGINT) RETURNS SETOF api_keys
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = recollect, pg_temp
+AS $$
+    SELECT k.* FROM api_keys k WHERE k.tenant_id = of_tenant AND k.id > after_id ORDER BY k.id LIMIT at_most
+$$;
+
+REVOKE ALL ON FUNCTION recollect_due_jobs, recollect_matching, recollect_frequencies, recollect_find_key,
+    recollect_tenant_keys FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION recollect_due_jobs, recollect_matching, recollect_frequencies, recollect_find_key,
+    recollect_tenant_keys TO recollect_app;
 
 -- A new owner must be able to create in the schema at the moment it is given something there.
-GRANT CREATE ON SCHEMA recollect TO recollect_jobs, recollect_search;
+GRANT CREATE ON SCHEMA recollect TO recollect_jobs, recollect_search, recollect_keys;
 ALTER FUNCTION recollect_due_jobs OWNER TO recollect_jobs;
 ALTER FUNCTION recollect_matching OWNER TO recollect_search;
 ALTER FUNCTION recollect_frequencies OWNER TO recollect_search;
-REVOKE CREATE ON SCHEMA recollect FROM recollect_jobs, recollect_search;
+ALTER FUNCTION recollect_find_key OWNER TO recollect_keys;
+ALTER FUNCTION recollect_tenant_keys OWNER TO recollect_keys;
+REVOKE CREATE ON SCHEMA recollect FROM recollect_jobs, recollect_search, recollect_keys;

@@ -1,5 +1,6 @@
 DROP TABLE quarantine;
 DROP TABLE audit;
+DROP TABLE api_keys;
 DROP TABLE usage;
 DROP TABLE requests;
 DROP TABLE tombstones;
@@ -13,6 +14,7 @@ DROP TABLE memories;
 DROP TABLE summaries;
 DROP TABLE archive_batches;
 DROP TABLE turns;
+DROP TABLE repeats;
 DROP TABLE message_terms;
 DROP TABLE messages;
 DROP TABLE conversations;

@@ -84,6 +84,20 @@ CREATE VIRTUAL TABLE message_terms
 INSERT INTO meta (name, value) VALUES ('indexed_to', 0);
 INSERT INTO message_terms (message_terms, rank) VALUES ('secure-delete', 1);
 
+-- Which replies repeat a message, or a memory where the conversation of the source is ''; a row outlives a reply that
+-- a summary took the place of.
+CREATE TABLE repeats (
+    tenant_id              TEXT NOT NULL,
+    user_id                TEXT NOT NULL,
+    source_conversation_id TEXT NOT NULL,
+    source_id              TEXT NOT NULL,
+    conversation_id        TEXT NOT NULL,
+    message_id             TEXT NOT NULL,
+    seq                    INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, source_conversation_id, source_id, conversation_id, message_id)
+) WITHOUT ROWID;
+CREATE INDEX repeats_reply ON repeats (tenant_id, user_id, conversation_id, message_id);
+
 CREATE TABLE turns (
     number          INTEGER PRIMARY KEY,
     tenant_id       TEXT NOT NULL,
@@ -207,6 +221,7 @@ CREATE TABLE memory_versions (
 CREATE UNIQUE INDEX memory_versions_memory ON memory_versions (tenant_id, user_id, memory_id, version);
 
 -- Every message and memory that recall can find has a row; one without a vector yet has the model ''.
+-- Rows stand in the order in which they came: among the others of its user, so long a row would split a page each time.
 CREATE TABLE vectors (
     tenant_id TEXT NOT NULL,
     user_id   TEXT NOT NULL,
@@ -216,7 +231,7 @@ CREATE TABLE vectors (
     vector    BLOB,
     checksum  INTEGER,
     PRIMARY KEY (tenant_id, user_id, kind, number)
-) WITHOUT ROWID;
+);
 CREATE INDEX vectors_model ON vectors (tenant_id, user_id, kind, model, number);
 
 CREATE TABLE notes (
@@ -313,6 +328,24 @@ CREATE TABLE usage (
 CREATE UNIQUE INDEX usage_id ON usage (id, user_id, tenant_id);
 CREATE INDEX usage_period ON usage (tenant_id, user_id, at);
 CREATE INDEX usage_conversation ON usage (tenant_id, user_id, conversation_id) WHERE conversation_id IS NOT NULL;
+
+-- A key that belongs to no user is kept under its own id. Only the digest of its secret is here.
+CREATE TABLE api_keys (
+    tenant_id    TEXT NOT NULL,
+    user_id      TEXT NOT NULL,
+    id           TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    agent        TEXT,
+    rights       TEXT NOT NULL,
+    digest       TEXT NOT NULL,
+    created_at   INTEGER NOT NULL,
+    expires_at   INTEGER,
+    revoked_at   INTEGER,
+    last_used_at INTEGER,
+    checksum     INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, user_id, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX api_keys_id ON api_keys (id);
 
 CREATE TABLE audit (
     number    INTEGER PRIMARY KEY,

@@ -25,7 +25,7 @@ WHERE {of_user} AND content_key = :content_key
     AND superseded_by IS NULL AND valid_to IS NULL AND deleted_at IS NULL;
 
 -- name: insert_memory
--- One memory.
+-- One memory, unless its id is known or another current memory says the same.
 INSERT INTO memories (
     tenant_id, user_id, id, agent, memory_type, category, content, content_key, importance, confidence, is_pinned,
     is_archived, origin, trust, quote, conversation_id, subject, attribute, valid_from, valid_to, superseded_by,
@@ -35,7 +35,8 @@ INSERT INTO memories (
     :is_archived, :origin, :trust, :quote, :conversation_id, :subject, :attribute, :valid_from, :valid_to,
     :superseded_by, :created_at, :updated_at, :last_accessed_at, :access_count, :version, :deleted_at, :sources,
     :checksum
-);
+)
+ON CONFLICT DO NOTHING RETURNING number;
 
 -- name: update_memory
 -- Everything of a memory that can change.

@@ -101,6 +101,14 @@ DELETE FROM messages WHERE {of_conversation};
 -- The messages that answer one message.
 SELECT {message_columns} FROM messages WHERE {of_conversation} AND parent_id = :id ORDER BY seq;
 
+-- name: answers
+-- The ids of the messages that answer some of these, each with the one that it answers.
+SELECT parent_id, id FROM messages WHERE {of_conversation} AND parent_id {in_ids} ORDER BY seq;
+
+-- name: roots
+-- The ids of the messages that answer none.
+SELECT parent_id, id FROM messages WHERE {of_conversation} AND parent_id IS NULL ORDER BY seq;
+
 -- name: move_message
 -- A message under another parent.
 UPDATE messages SET parent_id = :parent_id, checksum = :checksum WHERE {of_conversation} AND id = :id;

@@ -8,6 +8,10 @@ WHERE {of_user} AND agent = :agent {for_update};
 SELECT agent, notes, version, created_at, updated_at, checksum FROM notes
 WHERE {of_user} AND agent = :agent;
 
+-- name: noting_agents
+-- The agents that have a note.
+SELECT agent FROM notes WHERE {of_user} ORDER BY agent;
+
 -- name: save_note
 -- The note of an agent, first or changed.
 INSERT INTO notes (tenant_id, user_id, agent, notes, version, created_at, updated_at, checksum)

@@ -43,6 +43,11 @@ INSERT INTO summaries (
 -- Put a summary under the one that takes its place, or bring it back.
 UPDATE summaries SET folded_into = :folded_into, checksum = :checksum WHERE {of_conversation} AND id = :id;
 
+-- name: empty_summary
+-- Take the words from a summary, which stays in its place.
+UPDATE summaries SET content = :content, metadata = :metadata, folded_into = :folded_into, checksum = :checksum
+WHERE {of_conversation} AND id = :id;
+
 -- name: delete_summary
 -- One summary.
 DELETE FROM summaries WHERE {of_conversation} AND id = :id;

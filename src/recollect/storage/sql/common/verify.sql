@@ -61,6 +61,14 @@ SELECT tenant_id, user_id, key, digest, started_at, lease_until, status, body, c
 -- Which memories were drawn from which messages.
 SELECT tenant_id, user_id, conversation_id, message_id, memory_id FROM memory_sources;
 
+-- name: walk_repeats
+-- What the replies that are stored repeat.
+SELECT r.tenant_id, r.user_id, r.source_conversation_id, r.source_id, r.conversation_id, r.message_id, r.seq
+FROM repeats r
+JOIN conversations c ON c.tenant_id = r.tenant_id AND c.user_id = r.user_id AND c.id = r.conversation_id
+JOIN messages m ON m.tenant_id = r.tenant_id AND m.user_id = r.user_id AND m.conversation_no = c.number
+    AND m.id = r.message_id;
+
 -- name: walk_counters
 -- All conversations, with what they say of their messages beside what is so.
 SELECT tenant_id, user_id, id, message_count, next_seq, extracted_seq, head_id,

@@ -58,3 +58,11 @@ WHERE similarity IS NOT NULL ORDER BY similarity DESC, number DESC LIMIT :limit 
 -- Jobs that are due and jobs whose lease ran out, with their scopes, longest due first, locked.
 SELECT due, number, tenant_id, user_id, agent, {job_columns}
 FROM recollect_due_jobs(:now, :any_kind, :ids, :limit);
+
+-- name: find_key
+-- The key with an id, with its scope.
+SELECT tenant_id, user_id, {key_columns} FROM recollect_find_key(:id);
+
+-- name: page_keys
+-- The keys of a tenant, with their scopes.
+SELECT tenant_id, user_id, {key_columns} FROM recollect_tenant_keys(:of_tenant, :after, :limit) ORDER BY id;

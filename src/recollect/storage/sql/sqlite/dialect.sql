@@ -12,7 +12,7 @@ IN (SELECT value FROM json_each(:ids))
 v.vector
 
 -- name: user_vectors
--- The vectors of a user's messages by one model, after a number; the plus keeps SQLite at the table itself, in order.
+-- The vectors of a user's messages by one model, after a number; the plus keeps SQLite at the key, in order.
 SELECT number, vector FROM vectors
 WHERE {of_user} AND kind = 'message' AND +model = :model AND number > :after ORDER BY number LIMIT :limit;
 
@@ -67,3 +67,12 @@ SELECT * FROM (
 )
 WHERE :any_kind OR kind IN (SELECT value FROM json_each(:ids))
 ORDER BY due, number LIMIT :limit;
+
+-- name: find_key
+-- The key with an id, with its scope.
+SELECT tenant_id, user_id, {key_columns} FROM api_keys WHERE id = :id;
+
+-- name: page_keys
+-- The keys of a tenant, with their scopes.
+SELECT tenant_id, user_id, {key_columns} FROM api_keys
+WHERE tenant_id = :of_tenant AND id > :after ORDER BY id LIMIT :limit;

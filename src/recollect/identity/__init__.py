@@ -1,0 +1,1 @@
+"""Tokens that somebody else signs: who is believed, and with which keys."""
