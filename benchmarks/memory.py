@@ -169,7 +169,13 @@ async def _measure_store(bench: Bench, size: str, people: People, works: Sequenc
 
 async def _measure_work(bench: Bench, work: str, systems: Sequence[MemorySystem], people: People) -> None:
     kind = work.split("/", maxsplit=1)[0]
-    make = {FIRST: _first, SEARCH: _again, ADD: _adding, ADDS: _adding_together}[kind](bench, people)
+    makers: dict[str, Callable[[Bench, People], Maker]] = {
+        FIRST: _first,
+        SEARCH: _again,
+        ADD: _adding,
+        ADDS: _adding_together,
+    }
+    make = makers[kind](bench, people)
     clients = CLIENTS if kind == ADDS else 1
     if kind != FIRST:
         await _warm_up(bench, systems, people)

@@ -9,8 +9,10 @@ import hashlib
 import logging
 import os
 import sqlite3
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -183,11 +185,14 @@ class Mem0:
     No setting names an embedder of one's own, so ours is put into the finished object.
     spaCy and fastembed, which it uses if installed, are not: it does without lemmas, entities and keyword search.
     Both of its databases keep a rollback journal; their connections are set to WAL and FULL.
+    Qdrant inside the process loses what several threads add at once, so they take turns at a lock.
     """
 
     name: ClassVar[str] = "mem0"
     threaded: ClassVar[bool] = True
     provider: ClassVar[str] = "qdrant"
+    #: What a client that adds waits for.
+    turn: AbstractContextManager[Any] = threading.Lock()
 
     async def open(self, folder: Path) -> None:
         """Make the memory without telemetry; the key is for a model that is never called."""
@@ -239,7 +244,8 @@ class Mem0:
 
     def add(self, user: int, text: str) -> None:
         """Add one memory as it is."""
-        self._memory.add(text, user_id=user_name(user), infer=False)
+        with self.turn:
+            self._memory.add(text, user_id=user_name(user), infer=False)
 
     def search(self, user: int, text: str) -> list[str]:
         """Search what the user said."""
@@ -261,6 +267,7 @@ class Mem0Chroma(Mem0):
 
     name: ClassVar[str] = "mem0+chroma"
     provider: ClassVar[str] = "chroma"
+    turn: AbstractContextManager[Any] = nullcontext()
 
     def _store_config(self, folder: Path) -> dict[str, Any]:
         return {"path": str(folder / "chroma"), "collection_name": COLLECTION}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.history.generators import choose_generator
 from recollect.history.strategies import SUMMARISE, open_strategy
+from recollect.identity.choose import open_verifier
 from recollect.ports.chat_model import ChatModel
 from recollect.ports.clock import Clock
 from recollect.ports.embedder import Embedder
@@ -139,24 +140,8 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
 
 def open_identity(store: KeyStore, settings: Settings, clock: Clock = system_clock) -> Identity:
     """Return what finds out who calls; raise `SettingsError` if what verifies tokens cannot be used."""
-    verifier = None
-    if settings.auth.jwt_algorithm is not None:
-        from recollect.identity.jwt import open_verifier
-
-        verifier = open_verifier(settings.auth, clock)
-    return Identity(Keys(store, clock=clock, new_id=new_id), verifier=verifier, mode=settings.auth.mode)
-
-
-@asynccontextmanager
-async def open_keys(settings: Settings) -> AsyncIterator[Keys]:
-    """Open the API keys of the database alone, for whoever looks after them."""
-    store = await open_store(settings)
-    keys = Keys(store, clock=system_clock, new_id=new_id)
-    try:
-        yield keys
-    finally:
-        await keys.flush()
-        await store.close()
+    keys = Keys(store, clock=clock, new_id=new_id)
+    return Identity(keys, verifier=open_verifier(settings.auth, clock), mode=settings.auth.mode)
 
 
 def _readiness(ground: _Ground, worker: Worker) -> ReadinessCheck:

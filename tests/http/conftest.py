@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from recollect.bootstrap import open_keys
+from recollect.cli.keys import open_keys
 from recollect.domain.identity import USUAL_RIGHTS, NewKey, Right
 from recollect.settings import Settings
 from tests.support.server_process import served, serving

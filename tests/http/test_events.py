@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,7 +13,7 @@ import httpx2
 import pytest
 
 from tests.support.listener import Heard, Listener, listening
-from tests.support.server_process import Served, clean_environ, served
+from tests.support.server_process import Served, new_service_key, served
 
 STREAMS = 3
 ENVIRON = {
@@ -55,12 +53,7 @@ def servers(served_database: str, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def service_key(served_database: str, servers: list[Served], tmp_path_factory: pytest.TempPathFactory) -> str:
-    command = [sys.executable, "-m", "recollect", "keys", "create", "test", "--service", "--database", served_database]
-    folder: Path = tmp_path_factory.mktemp("keys")
-    made = subprocess.run(
-        command, cwd=folder, env=clean_environ(), capture_output=True, text=True, timeout=60, check=True
-    )
-    return made.stdout.strip()
+    return new_service_key(served_database, tmp_path_factory.mktemp("keys"))
 
 
 @pytest.fixture
@@ -156,6 +149,7 @@ def test_an_archived_batch_is_told_of_once(user: Sessions) -> None:
 
 def test_what_goes_with_a_conversation_is_told_of_without_names(user: Sessions) -> None:
     said = {"messages": [{"id": "m1", "role": "user", "content": "My name is Ada and I live in Bergen."}]}
+    user.act("POST", "/api/conversations", json={"id": "c1"})
     user.act("POST", "/api/conversations/c1/messages", json=said)
     learned = user.act("POST", "/api/memories/extract", json={"conversation_id": "c1"}, params={"wait": True})
     assert user.act("GET", "/api/memories")["items"], learned
@@ -165,10 +159,10 @@ def test_what_goes_with_a_conversation_is_told_of_without_names(user: Sessions) 
 
 
 def test_a_job_that_is_done_is_told_of(user: Sessions) -> None:
+    user.act("POST", "/api/conversations", json={"id": "c1"})
+    said = {"messages": [{"role": "user", "content": "I like tea."}]}
     with listening(user.listening) as heard:
-        user.act(
-            "POST", "/api/conversations/c1/messages", json={"messages": [{"role": "user", "content": "I like tea."}]}
-        )
+        user.act("POST", "/api/conversations/c1/messages", json=said)
         (job,) = (
             one
             for one in user.act("GET", "/api/jobs", params={"conversation_id": "c1"})["items"]

@@ -73,7 +73,7 @@ INJECTIONS = [
     "{zzqx}^1",
     "%zzqx%",
     "_",
-    "$1",
+    "$zzqx1",
     "%00",
     "zzqx\u0000",
     "../../etc/passwd",
@@ -112,14 +112,12 @@ def stored(client: httpx2.Client, texts: list[str]) -> list[str]:
 # What is accepted is kept
 
 
-@pytest.mark.spec("R20")
 def test_odd_texts_are_kept_byte_for_byte_on_both_stores(servers: Servers) -> None:
     texts = list(ODD_TEXTS.values())
     for server in servers.values():
         assert stored(server.client, texts) == texts
 
 
-@pytest.mark.spec("R20")
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -133,7 +131,6 @@ def test_any_text_is_kept_byte_for_byte_on_both_stores(servers: Servers, texts: 
         assert stored(server.client, texts) == texts
 
 
-@pytest.mark.spec("R20")
 def test_the_longest_message_fits_however_it_is_escaped(servers: Servers) -> None:
     longest = "😀" * 1_000_000
     body = json.dumps({"messages": [{"role": "user", "content": longest}]}).encode()
@@ -168,7 +165,6 @@ def filled(path: str, value: str = "nothing-here") -> str:
     return path
 
 
-@pytest.mark.spec("R20")
 @pytest.mark.parametrize("name", BAD_BODIES)
 def test_no_body_fails_the_server_on_any_route(servers: Servers, name: str) -> None:
     document = servers["sqlite"].client.get("/openapi.json").json()
@@ -186,7 +182,6 @@ def test_no_body_fails_the_server_on_any_route(servers: Servers, name: str) -> N
         assert statuses[0] == statuses[1], (method, path)
 
 
-@pytest.mark.spec("R20")
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_kind_of_content_fails_the_server_on_any_route(servers: Servers, kind: str) -> None:
     client = servers["sqlite"].client
@@ -198,7 +193,6 @@ def test_no_kind_of_content_fails_the_server_on_any_route(servers: Servers, kind
                 assert answer.status_code < 500, (method, path, kind, answer.text)
 
 
-@pytest.mark.spec("R20")
 def test_half_characters_nul_and_depth_are_refused_in_words_that_say_so(servers: Servers) -> None:
     headers = {"Content-Type": "application/json"}
     for name in ("lone surrogate", "nul", "nan", "deep lists", "no utf-8"):
@@ -208,7 +202,6 @@ def test_half_characters_nul_and_depth_are_refused_in_words_that_say_so(servers:
             assert answer.json()["detail"]
 
 
-@pytest.mark.spec("R20")
 def test_a_body_of_100_mb_is_refused_whether_it_is_announced_or_not(
     servers: Servers, count: Callable[[int, int], int]
 ) -> None:
@@ -226,7 +219,6 @@ def test_a_body_of_100_mb_is_refused_whether_it_is_announced_or_not(
     assert server.client.get("/healthz").status_code == 200
 
 
-@pytest.mark.spec("R20")
 def test_odd_paths_headers_and_parameters_do_not_fail_the_server(servers: Servers) -> None:
     document = servers["sqlite"].client.get("/openapi.json").json()
     odd = ["%00", "%ff%fe", "%ed%a0%80", "a" * 5_000, "%2e%2e%2f", "%0d%0aX-Injected:%201", "😀", "*", ".", "%"]
@@ -244,7 +236,7 @@ def test_odd_paths_headers_and_parameters_do_not_fail_the_server(servers: Server
 
     for server in servers.values():
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda one, server=server: ask(server, *one), asked))  # type: ignore[misc]  # bound here
+            list(pool.map(lambda one, server=server: ask(server, *one), asked))
         for headers in (
             {"Idempotency-Key": "x" * 300},
             {"Idempotency-Key": ""},
@@ -273,7 +265,7 @@ def test_no_parameter_widens_a_query_or_changes_what_is_stored(servers: Servers)
                 answer = client.get(filled(path, "inject-0"), params={parameter: value})
                 assert answer.status_code < 500, (path, parameter, value, answer.text)
                 found = answer.json().get("items") if answer.status_code == 200 and is_json(answer) else []
-                assert not found or parameter in {"limit", "agent"}, (path, parameter, value, found)
+                assert not found, (path, parameter, value, found)
         after = everything(client)
         assert {key: after[key] for key in before} == before
 

@@ -126,7 +126,7 @@ def test_history_is_paged_to_the_end_and_says_what_each_change_left(client: http
     seen: list[tuple[int, str]] = []
     cursor: str | None = None
     for expected in (2, 2, 1):
-        params = {"agent": agent, "limit": 2} | ({} if cursor is None else {"cursor": cursor})
+        params: dict[str, Any] = {"agent": agent, "limit": 2} | ({} if cursor is None else {"cursor": cursor})
         page = client.get("/api/notes/history", params=params).json()
         assert len(page["items"]) == expected
         seen += [(one["version"], one["notes"]) for one in page["items"]]

@@ -2,25 +2,81 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import signal
 import socket
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from recollect.testing.models import Fault, ScriptedModelServer, ScriptedReply
 from tests.support.server_process import Served, served
 
 #: Five times what is promised, since other tests run on the same machine.
 MOST_SECONDS = 5 * 10
 
 
-def events_of(opened: Served) -> socket.socket:
-    """Return an open stream of events whose first bytes have come."""
-    stream = opened.connected()
-    stream.sendall(f"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:{opened.port}\r\n\r\n".encode())
-    assert stream.recv(4096).startswith(b"HTTP/1.1 200 ")
-    return stream
+class OpenStream:
+    """A stream that a client reads."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def of(cls, port: int, request: bytes, until: bytes) -> OpenStream:
+        """Send a request and read its answer up to these bytes."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request)
+        await reader.readuntil(until)
+        return cls(reader, writer)
+
+    async def rest(self) -> bytes:
+        """Return all that still comes until the other side closes."""
+        rest = await self._reader.read()
+        self._writer.close()
+        return rest
+
+
+async def hear_events(port: int) -> OpenStream:
+    request = b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    return await OpenStream.of(port, request, b"text/event-stream")
+
+
+async def hear_reply(port: int, conversation: str) -> OpenStream:
+    """Begin a turn whose reply does not end, and read it up to its first word."""
+    body = json.dumps({"message": f"what about {conversation}?", "conversation_id": conversation}).encode()
+    head = f"POST /api/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    head += "Content-Type: application/json\r\nAccept: text/event-stream\r\n\r\n"
+    return await OpenStream.of(port, head.encode() + body, b"event: delta")
+
+
+@pytest.mark.spec("R18")
+async def test_fifty_streams_are_ended_and_nothing_that_was_acknowledged_is_lost(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'a.db'}"
+    conversations = [f"c-{number}" for number in range(25)]
+    async with ScriptedModelServer() as model:
+        model.script(*(ScriptedReply(text=("Well", "..."), fault=Fault.STALL) for _ in conversations))
+        environ = {"RECOLLECT_SERVER_MAX_STREAMS": "0", "RECOLLECT_MODEL_URL": f"{model.url}/v1"}
+        with served(database, tmp_path, environ) as opened:
+            for conversation in conversations:
+                opened.client.post("/api/conversations", json={"id": conversation}).raise_for_status()
+            replies = await asyncio.gather(*(hear_reply(opened.port, one) for one in conversations))
+            events = await asyncio.gather(*(hear_events(opened.port) for _ in range(25)))
+            opened.process.send_signal(signal.SIGTERM)
+            told = await asyncio.gather(*(stream.rest() for stream in (*replies, *events)))
+            assert await asyncio.to_thread(opened.process.wait, MOST_SECONDS) == 0
+    assert all(one.endswith(b"0\r\n\r\n") for one in told), "a stream was broken off instead of being ended"
+    assert all(b"event: saved" in one for one in told[:25])
+    with served(database, tmp_path) as opened:
+        for conversation in conversations:
+            page = opened.client.get(f"/api/conversations/{conversation}/messages").json()
+            kept = [(one["role"], one["content"], one["status"]) for one in page["items"]]
+            assert kept == [
+                ("user", f"what about {conversation}?", "complete"),
+                ("assistant", "Well", "interrupted"),
+            ]
 
 
 def rest_of(stream: socket.socket) -> bytes:
@@ -29,35 +85,6 @@ def rest_of(stream: socket.socket) -> bytes:
     while part := stream.recv(65_536):
         parts.append(part)
     return b"".join(parts)
-
-
-@pytest.mark.spec("R18")
-def test_fifty_streams_are_ended_and_nothing_that_was_acknowledged_is_lost(
-    tmp_path: Path, count: Callable[[int, int], int]
-) -> None:
-    database = f"sqlite:///{tmp_path / 'a.db'}"
-    said = [f"fact number {number}" for number in range(count(20, 100))]
-    with served(database, tmp_path, {"RECOLLECT_SERVER_MAX_STREAMS": "0"}) as opened:
-        streams = [events_of(opened) for _ in range(50)]
-        for words in said:
-            answer = opened.client.post(
-                "/api/conversations/kept/messages", json={"messages": [{"role": "user", "content": words}]}
-            )
-            if answer.status_code == 404:
-                opened.client.post("/api/conversations", json={"id": "kept"}).raise_for_status()
-                answer = opened.client.post(
-                    "/api/conversations/kept/messages", json={"messages": [{"role": "user", "content": words}]}
-                )
-            answer.raise_for_status()
-        opened.process.send_signal(signal.SIGTERM)
-        ends = [rest_of(stream) for stream in streams]
-        assert opened.process.wait(MOST_SECONDS) == 0
-        for stream in streams:
-            stream.close()
-    assert all(end.endswith(b"0\r\n\r\n") for end in ends), "a stream was broken off instead of being ended"
-    with served(database, tmp_path) as opened:
-        page = opened.client.get("/api/conversations/kept/messages", params={"limit": 200}).json()
-        assert [message["content"] for message in page["items"]] == said
 
 
 def test_a_request_under_way_is_answered_and_a_new_connection_is_refused(tmp_path: Path) -> None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.domain.memory import NewMemory, memory_from
 from recollect.domain.message import Message, Role
-from recollect.domain.passage import Passage
+from recollect.domain.passage import IndexedMemory, Passage
+from recollect.recall.memories import MemoryIndex
 from recollect.recall.passages import PassageHit, PassageIndex
+from recollect.recall.postings import Postings
 from recollect.recall.question import question_of
 from recollect.recall.times import time_asked
+from recollect.recall.words import asked_words, stem, words_of
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)
 DIMENSIONS = 4
@@ -82,6 +87,72 @@ def test_fewer_hits_are_the_best_of_more(steps: list[Step], limit: int) -> None:
         assert some == ranked(index, text)[:limit]
         assert all(hit.why for hit in some)
         assert [hit.score for hit in some] == sorted((hit.score for hit in some), reverse=True)
+
+
+Kept = tuple[str, str, str | None, float]
+kept = st.tuples(st.sampled_from("abcdef"), texts, st.sampled_from((None, "tea", "work")), st.sampled_from((0.5, 0.9)))
+#: Memories that are taken in together, and whether those are deleted instead.
+changes = st.lists(st.tuples(st.lists(kept, max_size=4), st.booleans()), max_size=8)
+
+
+def memory(one: Kept, *, is_deleted: bool = False) -> IndexedMemory:
+    memory_id, text, category, importance = one
+    new = NewMemory(id=memory_id, content=text, at=NOW, category=category, importance=importance)
+    return IndexedMemory(msgspec.structs.replace(memory_from(new), deleted_at=NOW if is_deleted else None))
+
+
+@given(changes)
+def test_memories_that_changed_rank_and_explain_themselves_as_if_they_came_so(
+    steps: list[tuple[list[Kept], bool]],
+) -> None:
+    index, left = MemoryIndex(DIMENSIONS), dict[str, IndexedMemory]()
+    for items, is_deleted in steps:
+        index.search(question_of("tea", NOW))
+        index.put(memory(one, is_deleted=is_deleted) for one in items)
+        for one in items:
+            left.pop(one[0], None)
+            if not is_deleted:
+                left[one[0]] = memory(one)
+    whole = MemoryIndex(DIMENSIONS)
+    whole.put(left[memory_id] for memory_id in sorted(left))
+    for text in QUESTIONS:
+        hits = index.search(question_of(text, NOW), 50)
+        assert hits == whole.search(question_of(text, NOW), 50)
+        for hit in hits:
+            said = words_of(hit.memory.content)
+            terms = [term for term in asked_words(text) if stem(term) in said]
+            assert [why for why in hit.why if why.startswith("words: ")] == (
+                ["words: " + ", ".join(terms)] if terms else []
+            )
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(WORDS), st.integers(1, 3)), max_size=8))
+def test_postings_tell_where_words_stand_and_how_often(rows: list[dict[str, int]]) -> None:
+    postings = Postings()
+    for row, words in enumerate(rows):
+        postings.add(row, words)
+    for word in WORDS:
+        there = [row for row, words in enumerate(rows) if word in words]
+        at, counts = postings.of(word)
+        assert at.tolist() == there
+        often = [rows[row][word] for row in there]
+        assert (often if counts is None else counts.tolist()) == often
+        assert counts is not None or set(often) <= {1}
+        assert (word in postings) is bool(there)
+        assert not there or [row for row in range(len(rows)) if postings.has(word, row)] == there
+
+
+TIMELY = """
+    in on last this march may 2024 2024-05-17 3 25th of de vor il y a hace ha two few days weeks mois jahren ago today
+    heute gestern aujourd'hui aujourdhui l'altro ieri avant-hier la semaine derniere quest'anno month year el ano pasado
+    mes today's marches ago? (yesterday) _today im mai dec. tea what
+"""
+
+
+@given(st.lists(st.sampled_from(TIMELY.split()), max_size=6))
+def test_a_plain_question_speaks_of_the_same_time_as_one_with_an_accent(words: list[str]) -> None:
+    text = " ".join(words)
+    assert time_asked(text, NOW) == time_asked(f"\u00e9 {text}", NOW)
 
 
 @given(st.text(max_size=60), st.datetimes(timezones=st.just(UTC)))

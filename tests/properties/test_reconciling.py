@@ -9,8 +9,9 @@ import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import UNSET
+from rapidfuzz.distance import Levenshtein
 
-from recollect.domain.likeness import difference, same
+from recollect.domain.likeness import Said, Thresholds, difference, same
 from recollect.domain.memory import Memory, MemoryEdit, NewMemory, Source, changed, holds, memory_from, normalised
 from recollect.domain.memory_plan import Plan, approval, reconcile
 from recollect.domain.reconciling import Add, Merge, Neighbour, Skip, Supersede, decide
@@ -215,3 +216,29 @@ def test_the_decisions_are_told_apart_by_their_class() -> None:
     kinds = [type(decide(memory("k2", text, **slot), near)) for text in ("Lives in Rome", "Lives in Oslo")]
     assert kinds == [Skip, Supersede]
     assert isinstance(decide(memory("k2", "The user lives in Rome", origin="user", **slot), near), Merge)
+
+
+@given(st.lists(st.sampled_from(SOME_WORDS), min_size=1, max_size=8), st.data(), st.floats(0, 1))
+def test_what_is_worded_alike_and_differs_in_nothing_says_the_same_however_long_it_is(
+    words: list[str], data: st.DataObject, above: float
+) -> None:
+    more = [word for one in words for word in (*data.draw(st.lists(st.just("the"), max_size=3)), one)]
+    one, other = " ".join(words), " ".join(more)
+    likeness = Levenshtein.normalized_similarity(normalised(one), normalised(other))
+    for allowed in (above, likeness, max(0.0, likeness - 1e-3)):
+        if likeness > allowed and difference(one, other) is None:
+            assert same(one, other, thresholds=Thresholds(wording=allowed))
+
+
+@given(st.lists(TEXT | st.lists(st.sampled_from(SOME_WORDS), min_size=1).map(" ".join), min_size=2, max_size=6))
+def test_what_was_read_before_is_decided_about_as_if_it_was_read_anew(texts: list[str]) -> None:
+    stored = [memory_from(memory(f"k{number}", text)) for number, text in enumerate(texts[1:])]
+    new = [memory("new", texts[0]), memory("newer", texts[-1])]
+    read: dict[str, Said] = {}
+
+    def said(one: NewMemory | Memory) -> Said:
+        return read.setdefault(one.id, Said(one.content))
+
+    anew = reconcile(new, stored, at=after(1))
+    assert reconcile(new, stored, at=after(1), said=said) == anew
+    assert reconcile(new, stored, at=after(1), said=said) == anew, "a second time, with everything read"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from recollect.domain.message import ToolCall
+from recollect.domain.note_tool import NOTE_TOOL
 from recollect.errors import ProviderUnavailableError, StorageUnavailableError
 from recollect.ports.chat_model import ModelRequest
 from recollect.recall.passages import PassageIndex
@@ -16,6 +17,7 @@ from recollect.service.chat_request import ChatRequest
 from recollect.service.memories import Statement
 from recollect.service.notes import NoteRequest
 from recollect.service.recollect import Recollect
+from recollect.service.tools import SEARCH_TOOL
 from recollect.testing.samples import ALICE, message
 from tests.support.learning import tell
 from tests.support.model_service import GOOD, SUMMARY, Played, play
@@ -128,8 +130,9 @@ async def test_the_turn_tells_which_memories_it_used_and_their_use_is_counted_wi
         assert (await service.memories.get(ALICE, tea)).access_count == 1
 
 
-async def test_a_model_that_is_offered_no_tools_is_told_of_calls_in_words(tmp_path: Path) -> None:
-    async with play(tmp_path / "r.db", {}) as played:
+@pytest.mark.parametrize("has_tools", [False, True])
+async def test_a_model_that_is_offered_no_tools_is_told_of_calls_in_words(tmp_path: Path, has_tools: bool) -> None:
+    async with play(tmp_path / "r.db", {"memory.enabled": has_tools}) as played:
         call = ToolCall(id="call", tool_name="weather", input={"city": "Oslo"})
         await played.service.conversations.add_messages(
             ALICE,
@@ -141,10 +144,12 @@ async def test_a_model_that_is_offered_no_tools_is_told_of_calls_in_words(tmp_pa
             ],
         )
         request = await turn(played, "So?")
-        assert {one.role for one in request.messages} == {"user", "assistant"}
-        assert [one for one in request.messages if one.tool_calls or one.tool_call_id] == []
+        assert {tool.name for tool in request.tools} == ({NOTE_TOOL, SEARCH_TOOL} if has_tools else set())
+        calls = [call.tool_name for one in request.messages for call in one.tool_calls]
+        results = [one.text for one in request.messages if one.role == "tool"]
+        assert (calls, results) == ((["weather"], ["Rain at noon"]) if has_tools else ([], []))
         told = "\n".join(one.text for one in request.messages)
-        assert '[called weather {"city":"Oslo"}]' in told
+        assert ('[called weather {"city":"Oslo"}]' in told) == (not has_tools)
         assert "Rain at noon" in told
 
 

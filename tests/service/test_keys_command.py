@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recollect.bootstrap import open_keys
+from recollect.cli.keys import open_keys
 from recollect.domain.identity import ApiKey
 from recollect.settings import Settings
 

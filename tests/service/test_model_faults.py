@@ -90,7 +90,7 @@ async def check_turn(played: Played, fault: Fault) -> None:
     request = played.server.seen[-1].request
     assert request is not None
     assert "I like tea." in "\n".join(shown.text for shown in request.messages)
-    assert len(await played.messages()) == 4
+    assert len(await played.messages()) == 4 + len(rounds)
     if fault not in LIMITED:
         assert (after.message.status, after.message.content) == ("complete", "What do I like?")
 

@@ -13,6 +13,7 @@ import pytest
 from recollect.bootstrap import assemble
 from recollect.cache.local import LocalWindows
 from recollect.domain.context import Recalled
+from recollect.domain.memory import MemoryChanges
 from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.errors import InvalidInputError, InvalidLimitError
@@ -171,6 +172,17 @@ async def test_secrets_that_were_stored_before_they_were_known_are_not_recalled(
     found = await ask(service, "tea key")
     assert len(found) == 2
     assert key not in str(found)
+
+
+async def test_a_memory_that_got_a_secret_since_it_was_last_recalled_is_redacted(service: Recollect) -> None:
+    key = "sk-proj-" + "a1B2c3D4" * 6
+    memory_id = await add(service, "The tea key is in the drawer")
+    for _ in range(2):
+        assert texts(await ask(service, "tea key")) == ["The tea key is in the drawer"]
+    changes = MemoryChanges(at=START, content=f"The tea key is {key}")
+    await service.store.change_memory(ALICE, memory_id, changes)
+    for _ in range(2):
+        assert texts(await ask(service, "tea key")) == ["The tea key is [redacted: openai key]"]
 
 
 async def test_nobody_finds_what_is_not_theirs(service: Recollect) -> None:

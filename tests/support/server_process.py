@@ -77,6 +77,15 @@ def clean_environ() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
 
 
+def new_service_key(database: str, folder: Path) -> str:
+    """Return a key that acts for any user of a database, made by our own command."""
+    command = [sys.executable, "-m", "recollect", "keys", "create", "test", "--service", "--database", database]
+    made = subprocess.run(
+        command, cwd=folder, env=clean_environ(), capture_output=True, text=True, timeout=60, check=True
+    )
+    return made.stdout.strip()
+
+
 def _wait(process: subprocess.Popen[bytes], client: httpx2.Client, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:

@@ -79,6 +79,12 @@ def test_space_around_a_statement_makes_no_difference(text: str) -> None:
     assert content_key(f" {text}\n") == content_key(text)
 
 
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
+def test_ascii_says_what_the_same_letters_of_another_width_say(text: str) -> None:
+    wide = "".join(letter if letter == " " else chr(ord(letter) + 0xFEE0) for letter in text)
+    assert normalised(wide) == normalised(text)
+
+
 @pytest.mark.parametrize("text", ["!!!", "…", "?", "🍕"])
 def test_a_statement_of_signs_alone_still_has_a_key_of_its_own(text: str) -> None:
     assert normalised(text)

@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from recollect.domain.identity import REFUSED, Caller
 from recollect.domain.scope import Scope
 from recollect.errors import SettingsError, UnauthenticatedError
-from recollect.identity.jwt import Expected, JwtVerifier, open_verifier
+from recollect.identity.choose import open_verifier
+from recollect.identity.jwt import Expected, JwtVerifier, open_jwt_verifier
 from recollect.settings import AuthSettings
 from recollect.testing.clock import START, FakeClock
 
@@ -78,9 +79,7 @@ def make(tmp_path: Path, clock: FakeClock) -> Make:
         auth = AuthSettings(
             jwt_algorithm=algorithm, jwt_issuer=ISSUER, jwt_audience=AUDIENCE, jwt_key_file=str(file), mode="token"
         )
-        verifier = open_verifier(auth, clock)
-        assert verifier is not None
-        return verifier
+        return open_jwt_verifier(auth, clock)
 
     return made
 
@@ -310,7 +309,7 @@ def test_a_key_file_that_is_missing_refuses_to_start(tmp_path: Path, clock: Fake
     for file in (tmp_path / "missing", tmp_path):
         auth = AuthSettings(jwt_algorithm="RS256", jwt_issuer="i", jwt_audience="a", jwt_key_file=str(file))
         with pytest.raises(SettingsError, match=r"auth.jwt_key_file cannot be read"):
-            open_verifier(auth, clock)
+            open_jwt_verifier(auth, clock)
 
 
 def test_the_newline_of_an_editor_is_not_part_of_a_secret(make: Make) -> None:
@@ -319,6 +318,8 @@ def test_the_newline_of_an_editor_is_not_part_of_a_secret(make: Make) -> None:
 
 def test_nothing_is_compared_with_a_value_that_is_not_set(clock: FakeClock) -> None:
     assert open_verifier(AuthSettings(), clock) is None
+    with pytest.raises(SettingsError):
+        open_jwt_verifier(AuthSettings(jwt_key_file="key"), clock)
     for unset in ({"algorithm": ""}, {"issuer": ""}, {"audience": ""}):
         with pytest.raises(SettingsError):
             Expected(**{"algorithm": "RS256", "issuer": ISSUER, "audience": AUDIENCE} | unset)

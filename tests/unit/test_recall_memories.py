@@ -57,6 +57,13 @@ def test_what_says_it_comes_first_with_its_reasons() -> None:
     assert best.why == ("words: cat, called",)
 
 
+def test_the_reasons_name_only_words_that_the_memory_says() -> None:
+    filed = memory("filed", "Sings in a choir", category="music", subject="user", attribute="choir")
+    (hit,) = search(index_of(filed), "music in the choir")
+    assert hit.why == ("words: choir",)
+    assert found(index_of(CAT, filed), "music")[0] == "filed", "it is found by what it is filed under all the same"
+
+
 def test_other_words_for_the_same_find_it_too() -> None:
     assert found(index_of(CAT, JOB, TEA), "Any pets?")[0] == "cat"
 

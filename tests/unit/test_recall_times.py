@@ -55,6 +55,25 @@ def test_a_time_is_found(question: str, start: str, end: str) -> None:
     assert (asked.start, asked.end) == (day(start), day(end))
 
 
+#: Words for spans, as they are written without accents.
+SPANS = """
+    today, heute, aujourd'hui, aujourdhui, hoy, oggi, hoje, vandaag, yesterday, gestern, ayer, ieri, ontem, gisteren,
+    vorgestern, avant-hier, anteayer, l'altro ieri, anteontem, eergisteren, this week, diese Woche, cette semaine,
+    esta semana, questa settimana, deze week, last week, letzte Woche, la semaine derniere, la semana pasada,
+    la settimana scorsa, semana passada, vorige week, this month, diesen Monat, ce mois, este mes, questo mese,
+    deze maand, last month, letzten Monat, le mois dernier, el mes pasado, il mese scorso, mes passado, vorige maand,
+    this year, dieses Jahr, cette annee, este ano, quest'anno, dit jaar, last year, letztes Jahr, l'annee derniere,
+    el ano pasado, l'anno scorso, ano passado, vorig jaar, two weeks ago, a month ago, vor two Wochen, il y a a mois,
+    hace two meses, ha two anni, in December, im Mai, en abril, since march
+"""
+
+
+@pytest.mark.parametrize("span", " ".join(SPANS.split()).split(", "))
+def test_a_span_is_found_without_any_digit_or_accent(span: str) -> None:
+    for question in (span, f"What was said {span.upper()}?", f"({span})"):
+        assert time_asked(question, NOW) is not None, question
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, TypeVar, cast
@@ -20,6 +21,7 @@ from recollect.cli.options import taking
 if TYPE_CHECKING:
     from recollect.domain.identity import ApiKey, Right
     from recollect.service.keys import Keys
+    from recollect.settings import Settings
 
 T = TypeVar("T")
 
@@ -111,7 +113,6 @@ async def _all(opened: Keys, tenant: str) -> AsyncIterator[ApiKey]:
 
 def _on_keys(database: str | None, work: Callable[[Keys], Awaitable[T]]) -> T:
     """Do the work on the keys of the database that is named."""
-    from recollect.bootstrap import open_keys
     from recollect.settings import Settings
 
     settings = Settings.load({} if database is None else {"storage.database": database})
@@ -121,6 +122,21 @@ def _on_keys(database: str | None, work: Callable[[Keys], Awaitable[T]]) -> T:
             return await work(opened)
 
     return asyncio.run(run())
+
+
+@asynccontextmanager
+async def open_keys(settings: Settings) -> AsyncIterator[Keys]:
+    """Open the keys of the database that the settings name."""
+    from recollect.bootstrap import new_id, open_store, system_clock
+    from recollect.service.keys import Keys
+
+    store = await open_store(settings)
+    opened = Keys(store, clock=system_clock, new_id=new_id)
+    try:
+        yield opened
+    finally:
+        await opened.flush()
+        await store.close()
 
 
 def _rights(listed: str) -> frozenset[Right]:

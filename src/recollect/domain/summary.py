@@ -166,7 +166,7 @@ def newest_text(active: Iterable[Summary]) -> str | None:
     return None if newest is None else newest.content
 
 
-def covered_ids(layers: Iterable[Summary]) -> list[str]:
-    """Return the messages that a summary stands for, oldest first, by it and all that is folded into it."""
+def covered_ids(layers: Iterable[Summary]) -> list[tuple[str, ...]]:
+    """Return the messages that a summary stands for, oldest first, grouped by what was summarised at once."""
     whole = sorted((summary for summary in layers if summary.message_ids), key=lambda summary: summary.first_seq)
-    return [message_id for summary in whole for message_id in summary.message_ids]
+    return [summary.message_ids for summary in whole]

@@ -44,9 +44,10 @@ class EventStream(Response):
         stopping: asyncio.Event,
         held: AbstractContextManager[object] | None = None,
         headers: Mapping[str, str] | None = None,
+        status_code: int = 200,
         heartbeat: float = HEARTBEAT,
     ) -> None:
-        super().__init__(headers={**_HEADERS, **(headers or {})})
+        super().__init__(status_code=status_code, headers={**_HEADERS, **(headers or {})})
         del self.headers["content-length"]
         self._events = events
         self._stopping = stopping

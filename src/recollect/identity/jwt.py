@@ -130,17 +130,16 @@ def _refuse() -> NoReturn:
     raise UnauthenticatedError(REFUSED) from None
 
 
-def open_verifier(auth: AuthSettings, clock: Clock) -> JwtVerifier | None:
-    """Return what verifies tokens by the settings, or None if these name no issuer.
+def open_jwt_verifier(auth: AuthSettings, clock: Clock) -> JwtVerifier:
+    """Return what verifies tokens by the settings.
 
     Raise `SettingsError` if its key cannot be used; an address is asked only when a token comes.
     """
-    if not auth.jwt_algorithm or not auth.jwt_issuer or not auth.jwt_audience:
-        return None
-    expected = Expected(algorithm=auth.jwt_algorithm, issuer=auth.jwt_issuer, audience=auth.jwt_audience)
+    expected = Expected(
+        algorithm=auth.jwt_algorithm or "", issuer=auth.jwt_issuer or "", audience=auth.jwt_audience or ""
+    )
     if auth.jwt_jwks_url:
         from recollect.identity.jwks_url import PublishedKeys
 
         return JwtVerifier(expected, PublishedKeys(auth.jwt_jwks_url, expected.algorithm, clock), clock)
-    assert auth.jwt_key_file  # the settings refuse an algorithm without either
-    return JwtVerifier(expected, read_keys(auth.jwt_key_file, expected.algorithm), clock)
+    return JwtVerifier(expected, read_keys(auth.jwt_key_file or "", expected.algorithm), clock)

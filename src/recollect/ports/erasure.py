@@ -25,7 +25,9 @@ class ErasureStore(Protocol):
 
     What is erased leaves a salted digest that every writer looks up, so no replay or late job brings it back.
     Derived are: summaries, memories without another source, their history, lines that agents noted, search entries,
-    jobs, kept answers. A job under way that may have read it goes on, but what it fails with is not kept.
+    jobs, kept answers, and replies that say that they repeat it, in whichever conversation of the user they stand,
+    with everything derived from these.
+    A job under way that may have read it goes on, but what it fails with is not kept.
     """
 
     async def clear_conversation(self, scope: Scope, conversation_id: str, erasure: Erasure) -> Receipt:

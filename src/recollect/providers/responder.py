@@ -20,9 +20,9 @@ from recollect.ports.chat_model import (
     ToolCallRequest,
     UsageReport,
 )
-from recollect.ports.responder import Hear, Question, Reply, Tool, ToolReturned
+from recollect.ports.responder import Hear, Question, Reply, ReplyEvent, Tool, ToolReturned
 
-#: Rounds of calls after which the model has to answer with what it has.
+#: Rounds of calls after which a reply ends with what was said.
 MAX_ROUNDS = 8
 #: The statuses by which a server says that it cannot take what the request asks for.
 _UNACCEPTABLE = (400, 422)
@@ -47,10 +47,18 @@ class ModelResponder:
         """Let the model's answer be heard; one that says nothing is an error."""
         ours_only = all(tool.run is not None for tool in question.tools)
         tools = () if self._refuses_tools and ours_only else question.tools
+        was_heard = False
+
+        def hear_first(event: ReplyEvent) -> None:
+            nonlocal was_heard
+            was_heard = True
+            hear(event)
+
         try:
-            return await self._reply(question, tools, hear)
+            return await self._reply(question, tools, hear_first)
         except ProviderRejectedError as exc:
-            if not tools or not ours_only or exc.status not in _UNACCEPTABLE:
+            # A model that took tools before refuses something else, and what was heard must not be said again.
+            if was_heard or not tools or not ours_only or exc.status not in _UNACCEPTABLE:
                 raise
             _log.warning("%s refuses a request with tools; it is asked without from now on", self.name)
         reply = await self._reply(question, (), hear)

@@ -8,11 +8,11 @@ It is not safe to change an index while it is searched.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from math import log2
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,9 +42,8 @@ _SHARES: Final = shares_of(MEMORY_WEIGHTS)
 _SAME: Final = 0.3
 #: Candidates that are compared with each other, for each hit that is wanted.
 _POOL: Final = 4
-#: Days after which a memory is half as fresh, and uses after which more add nothing.
-_HALF_LIFE, _OFTEN = 60.0, 31
-_DAY: Final = 86_400.0
+#: Seconds after which a memory is half as fresh, and uses after which more add nothing.
+_HALF_LIFE, _OFTEN = 60 * 86_400.0, 31
 #: Rows of memories that are gone are cleared away once they are as many as the others, and at least this many.
 _CLEARED: Final = 1_000
 _MEMORY_BYTES: Final = 1_500
@@ -52,8 +51,7 @@ _MEMORY_BYTES: Final = 1_500
 Keep = Callable[[Memory], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryHit:
+class MemoryHit(msgspec.Struct, frozen=True, kw_only=True):
     """A memory that answers, how well, and why."""
 
     memory: Memory
@@ -165,15 +163,14 @@ class MemoryIndex:
         numbers = np.array([row for row, _ in pool])
         worth = score[numbers].astype(np.float64)
         vectors = self._rows.vectors.take(numbers, 0)
-        losses = _SAME * np.square(np.maximum(vectors @ vectors.T, 0, dtype=np.float64))
-        left, lost = worth.copy(), np.zeros(len(pool))
+        # What each is worth once another is chosen.
+        beside = worth - _SAME * np.square(np.maximum(vectors @ vectors.T, 0, dtype=np.float64))
         chosen: list[tuple[int, Memory, float]] = []
         for _ in range(min(limit, len(pool))):
-            at = int(left.argmax())
-            chosen.append((*pool[at], float(left[at])))
+            at = int(worth.argmax())
+            chosen.append((*pool[at], worth.item(at)))
             worth[at] = -np.inf
-            np.maximum(lost, losses[at], out=lost)
-            np.subtract(worth, lost, out=left)
+            np.minimum(worth, beside[at], out=worth)
         return chosen
 
     def _said(self, rows: list[int], terms: list[tuple[str, str]]) -> list[list[str]]:
@@ -238,8 +235,8 @@ class _MemoryOverview(Overview):
         """Add to the scores how much memories matter, how often they were needed and how fresh they are."""
         for share in self._standing:
             score += share
-        days = np.maximum(now.timestamp() - self.rows.at, 0) / _DAY
-        score += _SHARES["recent"] * np.exp2(days / -_HALF_LIFE).astype(np.float32)
+        age = np.maximum(now.timestamp() - self.rows.at, 0)
+        score += _SHARES["recent"] * np.exp2(age / -_HALF_LIFE).astype(np.float32)
         return score
 
 

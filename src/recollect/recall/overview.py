@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recollect.recall.rows import Rows
 
 Floats = NDArray[np.float32]
+Places = NDArray[np.intp] | slice
 
 #: How soon more of the same word adds nothing, and how much longer texts need more of it.
 SATURATION: Final = 1.2
@@ -38,7 +39,7 @@ class Overview:
         self.room = _room(self.length, rows.alive)
         #: How much a word counts that stands once in a row.
         self.once = saturated(np.float32(1), self.room)
-        self._has = np.flatnonzero(rows.has_vector)
+        self._has = _places(rows.has_vector)
         self._middle = _middle(rows)
         self._distances = _distances(rows, self._middle)
 
@@ -62,7 +63,7 @@ class PassageOverview(Overview):
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
-        self._alive = np.flatnonzero(rows.alive)
+        self._alive = _places(rows.alive)
         #: The rows around each, by how many messages away.
         self.before, self.after = rows.before.astype(np.intp), rows.after.astype(np.intp)
         self.second_before, self.second_after = self.before[self.before], self.after[self.after]
@@ -128,11 +129,16 @@ def _room(lengths: Floats, counted: NDArray[np.bool_]) -> Floats:
     return (np.float32(SATURATION) * (1 - _LENGTH + _LENGTH * lengths / np.float32(average))).astype(np.float32)
 
 
-def _stretched(values: Floats, counted: NDArray[np.intp]) -> Floats:
+def _places(counted: NDArray[np.bool_]) -> Places:
+    """Return the rows that count, as a slice where they are all but the first."""
+    return slice(1, None) if counted[1:].all() else np.flatnonzero(counted)
+
+
+def _stretched(values: Floats, counted: Places) -> Floats:
     """Stretch to between 0 and 1, all but these rows being 0."""
     result = np.zeros(len(values), np.float32)
-    if len(counted):
-        kept = values[counted]
+    kept = values[counted]
+    if len(kept):
         low, high = kept.min(), kept.max()
         if high - low >= _NOISE:
             result[counted] = (kept - low) / (high - low)

@@ -7,9 +7,9 @@ It is not safe to change it while it is searched.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,8 +34,7 @@ _MESSAGE_BYTES = 700
 Keep = Callable[[Message], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageHit:
+class PassageHit(msgspec.Struct, frozen=True, kw_only=True):
     """A message that answers, how well, and why."""
 
     message: Message

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from recollect.recall.times import TimeRange, time_asked
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Question:
+class Question(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What is asked, when, and of which time it speaks."""
 
     text: str

@@ -8,10 +8,10 @@ signal adds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import log
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,8 +49,7 @@ SHARES: Final = shares_of(WEIGHTS)
 _TOLD_LATER: Final = 7 * 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True, eq=False):
     """A question as an index sees it."""
 
     #: The words to look for, each with others that are like it.
@@ -60,12 +59,11 @@ class Asked:
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
-class Frequencies:
+class Frequencies(msgspec.Struct, frozen=True):
     """In how many messages words stand, where a store told so for more messages than there are rows."""
 
     total: int = 0
-    by_word: Mapping[str, int] = field(default_factory=dict)
+    by_word: Mapping[str, int] = {}
 
 
 def passage_signals(
@@ -103,9 +101,10 @@ def memory_signals(overview: Overview, postings: Postings, asked: Asked) -> dict
 
 def fused(overview: Overview, found: Mapping[str, Floats], shares: Shares) -> Floats:
     """Return the score of each row; those that are no longer there get minus infinity."""
-    score = np.zeros(overview.rows.size, np.float32)
-    for name, signal in found.items():
-        score += shares[name] * signal
+    shared = [shares[name] * signal for name, signal in found.items()]
+    score = shared.pop(0) if shared else np.zeros(overview.rows.size, np.float32)
+    for more in shared:
+        score += more
     score[overview.gone] = -np.inf
     return score
 

@@ -12,10 +12,19 @@ import msgspec
 from recollect.domain.context import Recalled
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.scope import Scope
-from recollect.errors import CorruptRecordError, MemoryNotFoundError, RequestInFlightError
-from recollect.ports.chat_model import TextDelta
+from recollect.domain.message import Message
+from recollect.errors import (
+    CorruptRecordError,
+    MemoryNotFoundError,
+    RequestInFlightError,
+    StorageError,
+    StorageUnavailableError,
+)
+from recollect.ports.chat_model import TextDelta, ToolCallRequest
+from recollect.ports.responder import ToolReturned
 from recollect.service.chat_request import ChatReply, ChatRequest, Hearing, Saved, Started
-from recollect.service.turn_taking import ChatParts, KeptReply, TurnTaking, to_its_end
+from recollect.service.ending import to_its_end
+from recollect.service.turn_taking import ChatParts, KeptReply, TurnTaking
 
 #: The kind of work that a turn is entered as in the ledger.
 CHAT = "chat"
@@ -43,8 +52,13 @@ class Chat:
             return await TurnTaking(self._parts, scope, request, None, hearing).pass_by()
         if request.key is None:
             return await self._take(scope, TurnTaking(self._parts, scope, request, None, hearing))
-        asked = RequestKey(key=request.key, digest=_digest(request))
-        known = await self._begin(scope, asked)
+        asked = RequestKey(key=request.key, digest=_digest(scope, request))
+        try:
+            known = await self._begin(scope, asked)
+        except StorageUnavailableError:
+            if not self._parts.options.volatile_fallback:
+                raise
+            known = None
         if known is not None:
             return await self._first_reply(scope, known, hearing)
         return await self._once(scope, asked, TurnTaking(self._parts, scope, request, asked, hearing))
@@ -58,14 +72,21 @@ class Chat:
         try:
             reply = await self._take(scope, taking)
         except BaseException:  # whatever stopped it, the same request may be tried again
-            await self._store.abandon_request(scope, asked)
+            await self._give_back(scope, asked)
             raise
         finally:
             self._under_way.discard(mine)
         if reply.durability != "durable":
             # Nothing is stored, so a retry has nothing to find and may simply ask again.
-            await self._store.abandon_request(scope, asked)
+            await self._give_back(scope, asked)
         return reply
+
+    async def _give_back(self, scope: Scope, asked: RequestKey) -> None:
+        """Let the request be tried again now, or after its lease if the store is away."""
+        try:
+            await self._store.abandon_request(scope, asked)
+        except StorageError as exc:
+            _log.warning("a request can be tried again only after its lease: %s", exc.code)
 
     async def _begin(self, scope: Scope, asked: RequestKey) -> Answer | None:
         start = RequestStart(request=asked, at=self._parts.means.clock(), lease=self._parts.options.lease)
@@ -97,27 +118,40 @@ class Chat:
     async def _first_reply(self, scope: Scope, answer: Answer, hearing: Hearing) -> ChatReply:
         """Return what was answered; memories that were erased since are left out."""
         kept = msgspec.json.decode(answer.body, type=KeptReply)
-        wanted = (*kept.said, kept.user_message_id, kept.message_id)
+        written = kept.written or (kept.message_id,)
+        wanted = dict.fromkeys((*kept.said, kept.user_message_id, *written))
         held = {one: await self._store.get_message(scope, kept.conversation_id, one) for one in wanted}
         memories: list[Recalled] = []
         for memory_id, why in kept.memories:
             with suppress(MemoryNotFoundError):
                 memories.append(Recalled(memory=await self._store.get_memory(scope, memory_id), why=why))
-        message = held[kept.message_id]
-        hearing.hear(Started(kept.conversation_id, kept.message_id, tuple(memories)))
-        if message.content:
-            hearing.hear(TextDelta(message.content))
-        hearing.hear(Saved("durable", tuple(held[one] for one in (*kept.said, kept.message_id))))
-        return ChatReply(
+        reply = ChatReply(
             conversation_id=kept.conversation_id,
             user_message=held[kept.user_message_id],
             said=tuple(held[one] for one in kept.said),
-            message=message,
+            message=held[kept.message_id],
             memories=tuple(memories),
             usage=kept.usage,
+            failure=kept.failure,
         )
+        hearing.hear(Started(reply.conversation_id, reply.message.id, reply.memories))
+        for one in written:
+            _tell_again(held[one], hearing)
+        hearing.hear(Saved("durable", tuple(held[one] for one in (*kept.said, *written))))
+        return reply
 
 
-def _digest(request: ChatRequest) -> str:
-    asked = msgspec.json.encode(msgspec.structs.replace(request, key=None))
-    return hashlib.blake2b(asked, digest_size=16).hexdigest()
+def _tell_again(message: Message, hearing: Hearing) -> None:
+    """Let a message of a reply be heard as if it were being written."""
+    if message.role == "tool":
+        hearing.hear(ToolReturned(message.tool_call_id or "", message.content))
+        return
+    if message.content:
+        hearing.hear(TextDelta(message.content))
+    for call in message.tool_calls:
+        hearing.hear(ToolCallRequest(id=call.id, tool_name=call.tool_name, input=call.input or {}))
+
+
+def _digest(scope: Scope, request: ChatRequest) -> str:
+    asked = msgspec.structs.replace(request, key=None, digest=None) if request.digest is None else request.digest
+    return hashlib.blake2b(msgspec.json.encode((scope.agent, asked)), digest_size=16).hexdigest()

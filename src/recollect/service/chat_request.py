@@ -44,6 +44,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     #: The same key and request again have one effect and get the first answer.
     key: str | None = None
+    #: What tells it from other requests with its key; None is all that is asked.
+    digest: str | None = None
     #: When the messages become durable; None is what the settings say.
     write_policy: WritePolicy | None = None
     #: What the turn is about, which changes what is learned from it.
@@ -68,6 +70,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         for value, what in (
             (self.conversation_id, "conversation id"),
             (self.key, "idempotency key"),
+            (self.digest, "request digest"),
             (self.regenerate, "regenerate"),
         ):
             check_optional_id(value, what)

@@ -11,7 +11,6 @@ from typing import Any, TypedDict, Unpack
 
 import msgspec
 
-from recollect.domain.checks import check_limit
 from recollect.domain.conversation import (
     Conversation,
     ConversationChanges,
@@ -25,24 +24,20 @@ from recollect.domain.erasure import Erasure, Receipt
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.page import MessagePage, MessageQuery
 from recollect.domain.scope import Scope
-from recollect.domain.summary import Summary, covered_ids
-from recollect.domain.tool_pairs import joined, unanswered
+from recollect.domain.summary import Summary
+from recollect.domain.tool_pairs import joined
 from recollect.domain.turn import Appended, ArchiveBatch, ArchivedBatch
-from recollect.errors import ConflictError, CorruptRecordError, MessageNotFoundError
+from recollect.errors import ConflictError
 from recollect.ports.clock import Clock
 from recollect.ports.events import Event, Events
 from recollect.ports.store import Store
 from recollect.service.keeping import Keeper
 from recollect.service.notes import NOTES_UPDATED
+from recollect.service.reading import read_page, read_summary
 
 #: The events that tell a user's sessions to read a conversation, or the list of them, again.
 CONVERSATION_CREATED, CONVERSATION_UPDATED = "conversation.created", "conversation.updated"
 CONVERSATION_DELETED = "conversation.deleted"
-
-#: So many messages may stand between a tool call at the end of a page and its results on the next one.
-BETWEEN = 10
-#: More results are not looked for on the next page.
-MOST_RESULTS = 100
 
 _log = logging.getLogger(__name__)
 
@@ -119,73 +114,17 @@ class Conversations:
         Each tool call has its result as its output, also if that stands on the next page.
         """
         query = MessageQuery(conversation_id=conversation_id, limit=limit, before=before, after=after)
-        page = await self._store.list_messages(scope, query)
-        has_next = page.more if query.is_forwards else before is not None
-        return await self._answered(scope, conversation_id, page, has_next=has_next)
+        return await read_page(self._store, scope, query)
 
     async def expand(
         self, scope: Scope, conversation_id: str, summary_id: str, *, limit: int = 50, after: str | None = None
     ) -> MessagePage:
         """Read the messages that a summary stands for, oldest first, with the summaries that it folds among them.
 
-        Originals that were deleted when it was written are not there any more.
+        Originals that were deleted when a summary was written are not there any more.
         """
-        check_limit(limit)
-        layers = await self._store.expand_summary(scope, conversation_id, summary_id)
-        covered = covered_ids(layers)
-        if after is not None and after not in covered:
-            raise MessageNotFoundError("after names no message that the summary covers")
-        start = 0 if after is None else covered.index(after) + 1
-        wanted = covered[start : start + limit]
-        page = await self._chain(scope, conversation_id, wanted)
-        page = await self._answered(scope, conversation_id, page, has_next=True)
-        shown = set(wanted)
-        folded = sorted((one for one in layers[1:] if one.last_message_id in shown), key=lambda one: one.level)
-        return msgspec.structs.replace(page, summaries=tuple(folded), more=start + limit < len(covered))
-
-    async def _chain(self, scope: Scope, conversation_id: str, wanted: Sequence[str]) -> MessagePage:
-        """Return those of these messages that are stored; each answers the one before it."""
-        wanted = list(wanted)
-        while wanted:
-            last = wanted.pop()
-            query = MessageQuery(conversation_id=conversation_id, before=last, limit=max(1, len(wanted)))
-            try:
-                page = await self._store.list_messages(scope, query)
-                newest, corrupt = await self._one(scope, conversation_id, last)
-            except MessageNotFoundError:
-                continue
-            known = set(wanted)
-            return MessagePage(
-                messages=(*(one for one in page.messages if one.id in known), *newest),
-                summaries=(),
-                more=False,
-                corrupt=(*(one for one in page.corrupt if one in known), *corrupt),
-            )
-        return MessagePage(messages=(), summaries=(), more=False)
-
-    async def _one(
-        self, scope: Scope, conversation_id: str, message_id: str
-    ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-        """Return the message, or its id if it is damaged."""
-        try:
-            return (await self._store.get_message(scope, conversation_id, message_id),), ()
-        except CorruptRecordError:
-            return (), (message_id,)
-
-    async def _answered(self, scope: Scope, conversation_id: str, page: MessagePage, *, has_next: bool) -> MessagePage:
-        """Return the page with the results of its tool calls."""
-        following: tuple[Message, ...] = ()
-        if has_next and (open_calls := unanswered(page.messages)):
-            query = MessageQuery(
-                conversation_id=conversation_id,
-                after=page.messages[-1].id,
-                limit=min(len(open_calls), MOST_RESULTS) + BETWEEN,
-            )
-            try:
-                following = (await self._store.list_messages(scope, query)).messages
-            except MessageNotFoundError:
-                _log.info("a message of %s was erased while it was read", conversation_id)
-        return msgspec.structs.replace(page, messages=joined(page.messages, following))
+        query = MessageQuery(conversation_id=conversation_id, limit=limit, after=after)
+        return await read_summary(self._store, scope, summary_id, query)
 
     async def clear_messages(self, scope: Scope, conversation_id: str, *, memories: bool = False) -> Receipt:
         """Erase the messages, summaries and jobs of a conversation, which then starts again; memories only if told.

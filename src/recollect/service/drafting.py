@@ -64,7 +64,7 @@ class Draft:
             case ToolCallRequest():
                 now.calls.append(event)
             case ToolReturned():
-                now.outputs[event.id] = event.output
+                now.outputs[event.id] = check_text(event.output, "a tool's result", error=ProviderOutputError)
 
     def check(self) -> None:
         """Refuse a reply that ended and says nothing, and waits for no result either."""

@@ -43,6 +43,9 @@ class Recall:
     async def search(self, scope: Scope, request: RecallRequest) -> tuple[Recalled, ...]:
         """Return what answers the question, the best first, each with why; secrets in it are redacted."""
         with timed(self._means.meter, "recollect.recall.duration"):
+            if self._embedding.is_instant:
+                # What is that quick asks no server: there is nothing to bill.
+                return await self._search(scope, request)
             async with self._means.ledger.covering(scope, kind=RECALL, conversation_id=request.conversation_id):
                 return await self._search(scope, request)
 
@@ -57,7 +60,7 @@ class Recall:
         if request.memories and request.messages:
             found.sort(key=lambda one: -one.score)
         best = tuple(map(self._redactor.recalled, found[: request.limit]))
-        self._means.meter.add("memory.retrieved.count", sum(one.memory is not None for one in best))
+        self._means.meter.add("memory.retrieved.count", len([one for one in best if one.memory is not None]))
         return best
 
     async def known(self, scope: Scope) -> tuple[Memory, ...]:

@@ -25,6 +25,8 @@ SEARCH_DESCRIPTION: Final = (
 )
 #: What a search finds at the most.
 MOST_FOUND = 20
+#: Characters of one hit that the model is shown.
+MOST_SHOWN = 2_000
 _FOUND = 8
 
 
@@ -85,8 +87,12 @@ def _listed(found: tuple[Recalled, ...]) -> str:
 
 def _line(one: Recalled) -> str:
     if one.memory is not None:
-        return f"- remembered ({one.memory.memory_type}): {one.memory.content}"
+        return f"- remembered ({one.memory.memory_type}): {_cut(one.memory.content)}"
     message = one.message
     if message is None:
         raise AssertionError("what is recalled is a memory or a message")
-    return f"- {message.role} said on {message.created_at:%Y-%m-%d}: {message.content}"
+    return f"- {message.role} said on {message.created_at:%Y-%m-%d}: {_cut(message.content)}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -41,16 +40,17 @@ from recollect.service.chat_request import (
     Hearing,
     Saved,
     Started,
+    WritePolicy,
 )
 from recollect.service.context import Contexts, Telling, Told
 from recollect.service.drafting import Draft, Signing
+from recollect.service.ending import to_its_end, unless_stopped
 from recollect.service.keeping import Keeper
 from recollect.service.means import Means
 from recollect.service.tools import Toolbox
 
 CONVERSATION_CREATED, CONVERSATION_UPDATED = "conversation.created", "conversation.updated"
 
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -73,10 +73,12 @@ class KeptReply(msgspec.Struct, frozen=True):
     user_message_id: str
     message_id: str
     usage: Usage
-    #: The ids of what was said in the turn.
+    #: The ids of what was said in the turn, and of the whole reply.
     said: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
     #: The ids of the memories that the model was told, and why.
     memories: tuple[tuple[str, str], ...] = ()
+    failure: Failed | None = None
 
 
 class _Place(NamedTuple):
@@ -123,11 +125,7 @@ class TurnTaking:
     async def take(self, bill: Bill) -> ChatReply:
         """Answer, and store what the policy says."""
         policy = self._request.write_policy or self._parts.options.write_policy
-        place = await self._place()
-        stored: tuple[Message, ...] = ()
-        if policy == "ahead" and place.said:
-            stored = await self._record_ahead(place)
-            place = place._replace(window=await self._parts.keeper.window(self._scope, self.conversation_id))
+        place, stored = await self._begun(policy)
         told = await self._told(place)
         written = await self._written(told, place, self._parts.toolbox.of(self._scope, self.conversation_id), bill)
         if policy == "client":
@@ -152,6 +150,23 @@ class TurnTaking:
 
     # Where the turn goes on
 
+    async def _begun(self, policy: WritePolicy) -> tuple[_Place, tuple[Message, ...]]:
+        """Return where the turn goes on, and what is stored of it already."""
+        try:
+            place = await self._place()
+            if policy != "ahead" or not place.said:
+                return place, ()
+            stored = await self._record_ahead(place)
+            window = await self._parts.keeper.window(self._scope, self.conversation_id)
+            return place._replace(window=window), stored
+        except StorageUnavailableError:
+            request = self._request
+            is_newest = request.regenerate is None and request.parent_id is UNSET
+            if not self._parts.options.volatile_fallback or not is_newest:
+                raise
+            said = self._said()
+            return _Place(None, said, said[-1]), ()
+
     async def _place(self) -> _Place:
         request, store = self._request, self._parts.store
         window = await self._parts.keeper.window(self._scope, self.conversation_id)
@@ -160,16 +175,11 @@ class TurnTaking:
             return _Place(await self._until(window, asked.parent_id), (), asked, asked.id)
         said = self._said()
         if request.parent_id is UNSET:
-            return _Place(window, said, said[-1], self._branch(window, said[-1]))
+            return _newest(window, said)
         if request.parent_id is not None:
             await store.get_message(self._scope, self.conversation_id, request.parent_id)
         said = (msgspec.structs.replace(said[0], parent_id=request.parent_id), *said[1:])
         return _Place(await self._until(window, request.parent_id), said, said[-1])
-
-    def _branch(self, window: Window | None, question: NewMessage) -> str | UnsetType:
-        """Return what the reply answers if that was said before: it is then another answer to the same."""
-        stored = window is not None and any(message.id == question.id for message in window.messages)
-        return question.id if stored else UNSET
 
     def _said(self) -> tuple[NewMessage, ...]:
         request = self._request
@@ -193,7 +203,7 @@ class TurnTaking:
         if window is None:
             return None
         if message_id is None:
-            return msgspec.structs.replace(window, summaries=(), messages=())
+            return _emptied(window)
         held = until(window, message_id)
         if held is not None:
             return held
@@ -209,7 +219,7 @@ class TurnTaking:
         question, request = place.question, self._request
         is_asked = question.role == "user"
         shown = [one for one in self._parts.keeper.shown(place.window) if not is_asked or one.id != question.id]
-        known = {message.id for message in shown}
+        known = {one.id for one in (*shown, *(place.window.messages if place.window is not None else ()))}
         earlier = place.said[:-1] if is_asked else place.said
         shown += [self._unstored(place, message) for message in earlier if message.id not in known]
         spoken = [question.content] if is_asked else [one.content for one in shown if one.role == "user"]
@@ -257,7 +267,7 @@ class TurnTaking:
     async def _heard(self, question: Question, draft: Draft, hear: Hear) -> tuple[Reply, MessageStatus, Failed | None]:
         """Hear the reply to its end, or until it is stopped or fails."""
         try:
-            reply = await _unless_stopped(self._parts.responder.reply(question, hear), self._hearing.stop)
+            reply = await unless_stopped(self._parts.responder.reply(question, hear), self._hearing.stop)
             if reply is None:
                 return Reply(), "interrupted", None
             check_type(reply, Reply, "a reply", ProviderOutputError)
@@ -314,6 +324,8 @@ class TurnTaking:
             message_id=written.message_id,
             usage=written.usage,
             said=tuple(one.id for one in place.said),
+            written=tuple(one.id for one in written.messages),
+            failure=written.failure,
             memories=tuple((one.memory.id, one.why) for one in told.memories if one.memory is not None),
         )
         return Answer(request=self._asked, status=200, body=msgspec.json.encode(kept))
@@ -362,32 +374,24 @@ class TurnTaking:
         return self._parts.means.new_id() if self._asked is None else id_from(self._asked, what)
 
 
+def _newest(window: Window | None, said: tuple[NewMessage, ...]) -> _Place:
+    """Go on after the newest message; what was said before is given another answer, from what was before it."""
+    question = said[-1]
+    known = next((one for one in (window.messages if window else ()) if one.id == question.id), None)
+    if window is None or known is None:
+        return _Place(window, said, question)
+    if known.parent_id is None:
+        return _Place(_emptied(window), said, question, known.id)
+    return _Place(until(window, known.parent_id) or window, said, question, known.id)
+
+
+def _emptied(window: Window) -> Window:
+    return msgspec.structs.replace(window, summaries=(), messages=())
+
+
 def _unnamed(tools: tuple[Tool, ...], request: ChatRequest) -> tuple[Tool, ...]:
     """Return our tools, unless the reply is to be JSON, and without those whose names the caller uses."""
     if request.sampling.json_schema is not None:
         return ()
     taken = {spec.name for spec in request.tools}
     return tuple(tool for tool in tools if tool.spec.name not in taken)
-
-
-async def _unless_stopped(reply: Coroutine[Any, Any, Reply], stop: asyncio.Event | None) -> Reply | None:
-    """Return the reply, or None if it was stopped before its end."""
-    if stop is None:
-        return await reply
-    answering, stopping = asyncio.create_task(reply), asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({answering, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        return answering.result() if answering.done() else None
-    finally:
-        for task in (answering, stopping):
-            task.cancel()
-        await asyncio.gather(answering, stopping, return_exceptions=True)
-
-
-async def to_its_end(write: asyncio.Task[T]) -> T:
-    """Wait for a write also when cancelled: until it ends nobody knows whether its key may be used again."""
-    try:
-        return await asyncio.shield(write)
-    except asyncio.CancelledError:
-        await asyncio.wait({write})
-        raise

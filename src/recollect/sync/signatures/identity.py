@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from recollect.sync.signatures.keys import BlockingKeys
-
 from recollect.domain.identity import Caller, Credentials
+from recollect.sync.signatures.keys import BlockingKeys
 
 
 class BlockingIdentity(Protocol):

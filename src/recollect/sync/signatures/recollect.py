@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol, Self
 
+from recollect.ports.meter import Meter
 from recollect.sync.signatures.account import BlockingAccount
 from recollect.sync.signatures.chat import BlockingChat
 from recollect.sync.signatures.chatmodel import BlockingChatModel
@@ -26,8 +27,6 @@ from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.store import BlockingStore
 from recollect.sync.signatures.streams import BlockingStreams
 from recollect.sync.signatures.worker import BlockingWorker
-
-from recollect.ports.meter import Meter
 
 
 class BlockingRecollect(Protocol):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from recollect.sync.signatures.stream import BlockingStream
-
 from recollect.domain.scope import Scope
 from recollect.service.chat_request import ChatRequest
+from recollect.sync.signatures.stream import BlockingStream
 
 
 class BlockingStreams(Protocol):

@@ -15,6 +15,7 @@ from recollect.domain.message import ToolCall
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.passage import PassageMatch, PassageQuery, Reading
+from recollect.domain.repeating import Repeated, repeating
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Usage
 from recollect.domain.usage import UsageQuery
@@ -65,7 +66,8 @@ async def furnish(store: Store, scope: Scope) -> Calls:
     await store.record_turn(scope, turn("t1", said))
     await store.archive(scope, batch("b1", "c1", "m3", "m4", "m5"))
     for conversation_id in ("to clear", "to erase"):
-        await store.append(scope, append(conversation_id, "m1", at=after(-9)))
+        again = message("m2", role="assistant", metadata=repeating([Repeated(conversation_id, "m1")]))
+        await store.append(scope, append(conversation_id, "m1", again, at=after(-9)))
     for number, covered in enumerate((("m1", "m2"), ("m3",))):
         await store.put_summary(scope, summary(f"s{number}", *covered))
     await store.add_memories(scope, (memory("k1", sources=(Source("c1", "m1"),), vector=vector(1, 0)), memory("k2")))
