@@ -165,7 +165,6 @@ def test_a_batch_for_an_erased_conversation_is_refused(client: httpx2.Client) ->
 # Beacons
 
 
-@pytest.mark.spec("S2.2")
 @pytest.mark.spec("S2.3")
 def test_a_beacon_archives_by_its_token_alone(client: httpx2.Client, as_user: AsUser) -> None:
     ada, name = as_user(new_name()), new_name()
@@ -179,7 +178,6 @@ def test_a_beacon_archives_by_its_token_alone(client: httpx2.Client, as_user: As
     assert client.get(f"/api/conversations/{name}").status_code == 404
 
 
-@pytest.mark.spec("S2.15")
 def test_a_token_of_one_server_is_accepted_by_another_on_the_same_database(
     client: httpx2.Client, as_user: AsUser
 ) -> None:
@@ -295,7 +293,6 @@ def test_a_key_that_only_reads_gets_no_token(as_user: AsUser) -> None:
 # Clearing
 
 
-@pytest.mark.spec("S3.7")
 @pytest.mark.spec("S0.8")
 def test_a_cleared_session_starts_again_and_what_was_cleared_stays_so(client: httpx2.Client) -> None:
     name = new_name()
@@ -326,7 +323,6 @@ def test_a_key_makes_a_repeated_clearing_one(client: httpx2.Client) -> None:
     assert ids(page(client, name)["items"]) == ["later"]
 
 
-@pytest.mark.spec("S3.7")
 @pytest.mark.parametrize(("more", "kept"), [({}, 1), ({"memories": "keep"}, 1), ({"memories": "erase"}, 0)])
 def test_what_was_learned_stays_unless_it_is_told_to_go(client: httpx2.Client, more: dict[str, str], kept: int) -> None:
     town = f"Town{uuid.uuid4().hex[:8]}"

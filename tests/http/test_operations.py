@@ -12,10 +12,13 @@ from pathlib import Path
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+from starlette.types import Receive, Scope, Send
 
 from recollect.errors import StorageError
 from recollect.http.logs import JsonLines, TextLines, write_logs
-from recollect.http.request_id import request_id
+from recollect.http.request_id import RequestIds, request_id
+from recollect.http.traffic import Traffic
 from recollect.settings import LoggingSettings
 from tests.support.server_process import Served, served
 from tests.support.servers import PostgresServer, RedisServer
@@ -152,6 +155,22 @@ def test_an_exception_is_told_by_class_and_place_without_its_words() -> None:
         assert "because of builtins.ValueError" in told
         assert "zebra" not in told
     assert "\n" not in as_text
+
+
+def test_what_nobody_foresaw_is_a_problem_with_an_id_and_a_line_without_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ValueError(WORDS)
+
+    caplog.set_level(logging.INFO)
+    answer = TestClient(RequestIds(Traffic(broken))).get("/anything")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert answer.json()["request_id"] == answer.headers["x-request-id"]
+    lines = [JsonLines().format(record) for record in caplog.records if record.name == "recollect.http.access"]
+    assert len(lines) == 2
+    assert "builtins.ValueError in broken" in lines[0]
+    assert "zebra" not in "".join(lines)
 
 
 @pytest.mark.parametrize(("form", "is_json"), [("auto", True), ("json", True), ("text", False)])

@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from recollect.http.origin import known_hosts
+from recollect.settings import ServerSettings
 from tests.support.server_process import Served, clean_environ, served
 
 ALLOWED = "https://app.example.com"
@@ -75,6 +77,24 @@ def test_two_names_at_once_are_refused(local: Served) -> None:
     with local.connected() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: attacker.example\r\n\r\n")
         assert connection.recv(4096).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("host", "listed", "known", "unknown"),
+    [
+        ("127.0.0.1", "", "localhost", "10.0.0.5"),
+        ("10.0.0.5", "", "10.0.0.5", "10.0.0.6"),
+        ("0.0.0.0", "a.example", "a.example", "0.0.0.0"),
+        ("fd00::1", "B.example", "[fd00::1]", "fd00::1"),
+    ],
+)
+def test_the_names_are_the_machines_own_the_address_and_the_listed_ones(
+    host: str, listed: str, known: str, unknown: str
+) -> None:
+    names = known_hosts(ServerSettings(host=host, allowed_hosts=listed))
+    assert {"localhost", "127.0.0.1", "[::1]", known} <= names
+    assert unknown not in names
+    assert all(name == name.lower() for name in names)
 
 
 # Origins

@@ -85,3 +85,11 @@ async def test_a_turn_is_one_transaction_and_none_if_the_client_archives(
     for number in range(TURNS):
         await service.chat.turn(ALICE, ChatRequest(text=f"say {number}", conversation_id="c1", write_policy=policy))
     assert (counting.reads, counting.writes) == (0, writes)
+
+
+@pytest.mark.spec("S2.3")
+async def test_a_batch_is_archived_in_one_transaction(counted: tuple[Recollect, Counted]) -> None:
+    service, driver = counted
+    before = driver.writes
+    batch = await service.conversations.archive(ALICE, "c1", [message(f"a{number}") for number in range(4)])
+    assert (batch.archived, driver.writes - before) == (4, 1)

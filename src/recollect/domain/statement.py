@@ -116,6 +116,8 @@ _CONTRACTIONS: Final = (
     (re.compile(r"\b(?:each other|one another)\b", re.IGNORECASE), " "),
     (re.compile(r"\b(?:used to|anymore|any more|no more|no longer)\b", re.IGNORECASE), " not "),
 )
+#: Those that a text without an apostrophe may hold.
+_UNMARKED: Final = (_CONTRACTIONS[1], *_CONTRACTIONS[7:])
 _ORDINALS: Final = frozenset("st nd rd th er ère ème e º ª".split())  # noqa: SIM905 - as the lists beside it
 _CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "%": "percent"}
 #: A passive has one of the first and one of the second: was hired by.
@@ -133,7 +135,7 @@ _LIGHT_LETTERS: Final = re.compile("[的之]")
 def read(text: str) -> Statement:
     """Return what is compared of the text."""
     text = unicodedata.normalize("NFKC", text)
-    for pattern, plain in _CONTRACTIONS:
+    for pattern, plain in _CONTRACTIONS if "'" in text or "’" in text else _UNMARKED:
         text = pattern.sub(plain, text)
     words: list[Word] = []
     numbers: list[str] = []

@@ -20,6 +20,8 @@ from recollect.http.request_id import HEADER as REQUEST_ID
 
 #: Bytes a second that a body must bring on the whole, once its time to begin is over.
 LEAST_BYTES_PER_SECOND = 1_000
+#: Bytes that are read from a connection at once.
+READ_BYTES = 262_144
 #: Seconds that an answer may wait for its reader.
 MOST_SECONDS_UNREAD = 30.0
 
@@ -42,6 +44,7 @@ class GuardedProtocol(HttpToolsProtocol):
         #: Since when a head is awaited; None while none is, or while a connection rests between two requests.
         self._head_since: float | None = None
         self._head_bytes = 0
+        self._unfinished_bytes = 0
         self._body_since: float | None = None
         self._body_bytes = 0
         self._unread_since: float | None = None
@@ -63,11 +66,13 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._head_since is None and self._body_since is None and self._is_idle():
             self._head_since = time.monotonic()
         super().data_received(data)
+        if self._head_since is not None:
+            self._count_unfinished(len(data))
 
     def on_message_begin(self) -> None:
         """Begin to count a head."""
         super().on_message_begin()
-        self._head_bytes = 0
+        self._head_bytes = self._unfinished_bytes = 0
         if self._head_since is None:
             self._head_since = time.monotonic()
 
@@ -154,6 +159,13 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._head_bytes > self.limits.head_bytes:
             self._refusal = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             raise ValueError("the head is too large")
+
+    def _count_unfinished(self, size: int) -> None:
+        """Count what the parser holds of a header that has not ended; the end of another request may be in it."""
+        self._unfinished_bytes += size
+        if self._unfinished_bytes > self.limits.head_bytes + READ_BYTES and not self.transport.is_closing():
+            self._refusal = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            self.send_400_response("")
 
     def _end_unread(self, now: float, since: float) -> None:
         if now - since > MOST_SECONDS_UNREAD:

@@ -11,8 +11,8 @@ import msgspec
 
 from recollect.domain.context import Recalled
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
-from recollect.domain.scope import Scope
 from recollect.domain.message import Message
+from recollect.domain.scope import Scope
 from recollect.errors import (
     CorruptRecordError,
     MemoryNotFoundError,

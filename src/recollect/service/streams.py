@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from datetime import timedelta
 
 import msgspec
@@ -20,8 +21,10 @@ from recollect.ports.conversations import ConversationStore
 from recollect.service.chat import Chat
 from recollect.service.chat_request import ChatEvent, ChatReply, ChatRequest, Failed, Hearing, Started
 
-#: Ended streams that can still be followed from their beginning.
-MOST_ENDED = 1_000
+#: Ended streams that can still be followed from their beginning, and the events that they hold together.
+MOST_ENDED, MOST_EVENTS = 1_000, 200_000
+#: The least that a turn goes on alone, in seconds: a response takes a moment to begin.
+MOMENT = 0.5
 
 _log = logging.getLogger(__name__)
 
@@ -54,11 +57,17 @@ class Stream:
         #: What came of the turn, once it ended.
         self.reply: ChatReply | None = None
         self.error: Exception | None = None
+        self.is_ended = False
         self._events: list[StreamEvent] = []
         self._has_more = asyncio.Event()
         self._followers = 0
-        self._alone = asyncio.Event()
-        self.is_ended = False
+        self._is_followed, self._is_alone = asyncio.Event(), asyncio.Event()
+        self._is_alone.set()
+
+    @property
+    def length(self) -> int:
+        """Count the events so far."""
+        return len(self._events)
 
     def put(self, event: StreamEvent) -> None:
         """Take in an event."""
@@ -71,9 +80,21 @@ class Stream:
         self.is_ended = True
         self._has_more.set()
 
-    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, StreamEvent]]:
-        """Give the events after this number, and all that come, until the turn ends."""
-        self._followers += 1
+    async def begun(self) -> None:
+        """Wait until the reply begins; raise why it never does."""
+        async with aclosing(self.follow()) as events:
+            await anext(events, None)
+        if self.message_id is None and self.error is not None:
+            raise self.error
+
+    async def follow(self, after: int = 0) -> AsyncGenerator[tuple[int, StreamEvent], None]:
+        """Give the events after this number, and all that come, until the turn ends.
+
+        A number that no event has yet is none of this stream, and it is given from its beginning.
+        """
+        if after > len(self._events):
+            after = 0
+        self._joined()
         try:
             while True:
                 has_more = self._has_more
@@ -84,9 +105,18 @@ class Stream:
                     return
                 await has_more.wait()
         finally:
-            self._followers -= 1
-            if not self._followers:
-                self._alone.set()
+            self._left()
+
+    def _joined(self) -> None:
+        self._followers += 1
+        self._is_alone.clear()
+        self._is_followed.set()
+
+    def _left(self) -> None:
+        self._followers -= 1
+        if not self._followers:
+            self._is_followed.clear()
+            self._is_alone.set()
 
     async def result(self) -> ChatReply:
         """Follow the turn to its end; return what came of it or raise why nothing did."""
@@ -99,14 +129,14 @@ class Stream:
         return self.reply
 
     async def left_alone(self, linger: timedelta) -> None:
-        """Return once nobody followed for so long."""
+        """Return once nobody followed for so long at a stretch."""
+        wait = max(linger.total_seconds(), MOMENT)
         while True:
-            await self._alone.wait()
-            self._alone.clear()
-            if self._followers:
-                continue
-            await asyncio.sleep(linger.total_seconds())
-            if not self._followers:
+            await self._is_alone.wait()
+            try:
+                async with asyncio.timeout(wait):
+                    await self._is_followed.wait()
+            except TimeoutError:
                 return
 
 
@@ -119,11 +149,15 @@ class Streams:
         self._options = options
         self._open: dict[tuple[str, str, str], Stream] = {}
         self._ended: OrderedDict[tuple[str, str, str], Stream] = OrderedDict()
+        self._held_events = 0
         self._running: dict[asyncio.Task[None], Stream] = {}
+        self._is_closing = False
 
     def start(self, scope: Scope, request: ChatRequest) -> Stream:
         """Take a turn, to be followed."""
         stream = Stream(scope)
+        if self._is_closing:
+            stream.stop.set()
         task = asyncio.create_task(self._run(scope, request, stream))
         self._running[task] = stream
         task.add_done_callback(lambda ended: self._running.pop(ended, None))
@@ -144,7 +178,8 @@ class Streams:
         return found
 
     async def close(self) -> None:
-        """End all replies where they are, and wait until they are kept."""
+        """End all replies where they are, also those that begin from now on, and wait until they are kept."""
+        self._is_closing = True
         for stream in self._running.values():
             stream.stop.set()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -152,6 +187,8 @@ class Streams:
     async def _run(self, scope: Scope, request: ChatRequest, stream: Stream) -> None:
         def hear(event: ChatEvent) -> None:
             if isinstance(event, Started):
+                # A turn that is taken again elsewhere, since its conversation is damaged, begins a second time.
+                self._open.pop((scope.tenant, scope.user, stream.message_id or ""), None)
                 stream.message_id = event.message_id
                 self._open[scope.tenant, scope.user, event.message_id] = stream
             stream.put(event)
@@ -185,8 +222,16 @@ class Streams:
             return
         name = (scope.tenant, scope.user, stream.message_id)
         self._open.pop(name, None)
+        self._forget(name, self._ended.get(name))
         self._ended[name] = stream
-        if len(self._ended) > MOST_ENDED:
-            self._ended.popitem(last=False)
-        loop = asyncio.get_running_loop()
-        loop.call_later(self._options.keep.total_seconds(), self._ended.pop, name, None)
+        self._held_events += stream.length
+        while len(self._ended) > MOST_ENDED or (self._held_events > MOST_EVENTS and len(self._ended) > 1):
+            self._forget(*next(iter(self._ended.items())))
+        keep = self._options.keep.total_seconds()
+        asyncio.get_running_loop().call_later(keep, self._forget, name, stream)
+
+    def _forget(self, name: tuple[str, str, str], stream: Stream | None) -> None:
+        """Let go of this stream, and of no other that has its name."""
+        if stream is not None and self._ended.get(name) is stream:
+            del self._ended[name]
+            self._held_events -= stream.length

@@ -18,16 +18,17 @@ from recollect.storage.rows import instant, json_object, json_text, micros, scop
 def note(tx: Transaction, scope: Scope, action: str, entity: tuple[str, str], at: datetime, **detail: Any) -> None:
     """Add an entry to the trail: what was done to which (kind, id), in counts, versions and states."""
     kind, entity_id = entity
-    tx.run(
+    when, said = micros(at), json_text(detail)
+    tx.send(
         "insert_audit",
         **scoped(scope),
         agent=scope.agent,
-        id=_entry_id(micros(at), scope.agent, action, entity, json_text(detail)),
-        at=micros(at),
+        id=_entry_id(when, scope.agent, action, entity, said),
+        at=when,
         action=action,
         kind=kind,
         entity_id=entity_id,
-        detail=json_text(detail),
+        detail=said,
     )
 
 

@@ -84,7 +84,7 @@ def _lock(tx: Transaction, scope: Scope, plan: MemoryPlan | Extraction) -> int:
         if row is None:
             add_agent(tx, scope, agent, micros(plan.new[0].at))
         else:
-            tx.run("add_agent", **scoped(scope), agent=agent, at=micros(plan.new[0].at))
+            tx.send("add_agent", **scoped(scope), agent=agent, at=micros(plan.new[0].at))
     if row is None and plan.new:
         row = tx.one("lock_user", **scoped(scope))
     return 0 if row is None else int(row[0])

@@ -107,4 +107,4 @@ async def reset(driver: Driver, scope: Scope, damaged: tuple[Damaged, ...]) -> N
 
 def bump(tx: Transaction, scope: Scope) -> None:
     """Let everybody know that the memories of the user changed."""
-    tx.run("bump_memories", **scoped(scope))
+    tx.send("bump_memories", **scoped(scope))

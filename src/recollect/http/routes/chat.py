@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing
 from typing import Annotated, Any
 
 from fastapi import Header, Path, Request, Response
 
 from recollect.bootstrap import system_clock
 from recollect.http.access import NewId, Service, Whose, acting
-from recollect.http.idempotency import HEADER as IDEMPOTENCY_KEY
+from recollect.http.idempotency import request_key
 from recollect.http.route import OWN_KEY, api_router
 from recollect.http.schemas.chat import ChatIn, ChatOut, StopIn, StopOut, UsageOut, memories_used
 from recollect.http.sse import EventStream, sse
@@ -51,14 +52,15 @@ async def chat(
     new_id: NewId,
 ) -> ChatOut | Response:
     """Answer with what is remembered, and record the turn; acknowledged means `saved`, or this answer."""
-    asked = body.request(new_id, system_clock(), request.headers.get(IDEMPOTENCY_KEY))
+    asked = body.request(new_id, system_clock(), request_key(request))
     whose = acting(scope, body.agent_id)
-    if SSE in request.headers.get("accept", ""):
-        held = request.app.state.rates.streaming(whose)
-        held.__enter__()
-        return _followed(recollect.streams.start(whose, asked), 0, held)
-    stream = recollect.streams.start(whose, asked)
-    return ChatOut.of(await stream.result())
+    if SSE not in request.headers.get("accept", ""):
+        return ChatOut.of(await recollect.streams.start(whose, asked).result())
+    with ExitStack() as held:
+        held.enter_context(request.app.state.rates.streaming(whose))
+        stream = recollect.streams.start(whose, asked)
+        await stream.begun()
+        return _followed(stream, 0, held.pop_all())
 
 
 @router.get(
@@ -76,9 +78,9 @@ async def follow(
 ) -> Response:
     """Give the events of a reply after the last one that was received, and all that come."""
     stream = await recollect.streams.find(scope, message_id)
-    held = request.app.state.rates.streaming(scope)
-    held.__enter__()
-    return _followed(stream, _number(last_event_id), held)
+    with ExitStack() as held:
+        held.enter_context(request.app.state.rates.streaming(scope))
+        return _followed(stream, _number(last_event_id), held.pop_all())
 
 
 @router.post("/chat/stop", summary="End a reply where it is")
@@ -95,15 +97,16 @@ def _number(event_id: str | None) -> int:
     return int(event_id) if event_id is not None and _NUMBER.match(event_id) else 0
 
 
-def _followed(stream: Stream, after: int, held: Any) -> Response:
+def _followed(stream: Stream, after: int, held: ExitStack) -> Response:
     # Streams of turns end by themselves when the server stops: the turn is recorded, and that is told.
     return EventStream(_events(stream, after), stopping=asyncio.Event(), held=held)
 
 
 async def _events(stream: Stream, after: int) -> AsyncGenerator[bytes, None]:
-    async for number, event in stream.follow(after):
-        name, data = _wire(event)
-        yield sse(name, data, str(number))
+    async with aclosing(stream.follow(after)) as events:
+        async for number, event in events:
+            name, data = _wire(event)
+            yield sse(name, data, str(number))
 
 
 def _wire(event: StreamEvent) -> tuple[str, dict[str, Any]]:

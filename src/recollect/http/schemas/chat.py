@@ -10,6 +10,7 @@ from msgspec import UNSET
 from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.domain.context import Recalled
+from recollect.domain.idempotency import RequestKey
 from recollect.domain.turn import Usage
 from recollect.errors import InvalidInputError
 from recollect.http.schemas.message import AnyMessage, Id, MessageOut
@@ -47,7 +48,7 @@ class ChatIn(BaseModel):
     regenerate: Id | None = Field(None, description="Answer again what this message answered, or this message.")
     write_policy: Literal["turn", "ahead", "client"] | None = None
 
-    def request(self, new_id: Callable[[], str], now: datetime, key: str | None) -> ChatRequest:
+    def request(self, new_id: Callable[[], str], now: datetime, asked: RequestKey | None) -> ChatRequest:
         """Return what is asked."""
         if self.conversation_id and self.session_id and self.conversation_id != self.session_id:
             raise InvalidInputError("conversation_id and session_id are the same thing; give one of them")
@@ -59,7 +60,8 @@ class ChatIn(BaseModel):
             text=self.message or "",
             new_messages=tuple(one.new(new_id, now) for one in self.new_messages or ()),
             conversation_id=self.conversation_id or self.session_id,
-            key=key,
+            key=None if asked is None else asked.key,
+            digest=None if asked is None else asked.digest,
             write_policy=self.write_policy,
             mode=self.mode,
             parent_id=self.parent_id if "parent_id" in self.model_fields_set else UNSET,

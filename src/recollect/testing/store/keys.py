@@ -105,7 +105,7 @@ class KeyConformance:
         assert found is not None
         times = (found.key.created_at, found.key.last_used_at, found.key.revoked_at, found.key.expires_at)
         assert times == (after(0), after(2), after(3), after(9))
-        assert {at.utcoffset() for at in times if at is not None} == {timedelta(0)}
+        assert {at.utcoffset() for at in times} == {timedelta(0)}
 
     async def test_erasing_a_user_erases_and_counts_the_keys(self, store: Store) -> None:
         await store.append(ALICE, append("c1", "m1"))
