@@ -5,6 +5,7 @@ Each gets the embedder that we use, in the form that it asks for; none downloads
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -115,7 +116,10 @@ class LangGraphAsync(LangGraphStore):
         return self._async_store.aput((user_name(user),), str(uuid4()), {"text": text})
 
     async def close(self) -> None:
-        """Close both connections."""
+        """End the task that puts things together, and close both connections."""
+        task: Any = self._async_store._task
+        task.cancel()
+        await asyncio.wait([task])
         await self._connection.close()
         await super().close()
 

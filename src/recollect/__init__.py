@@ -5,8 +5,12 @@ blocking calls.
 """
 
 from recollect.bootstrap import open  # noqa: A004  # reads as `recollect.open`
+from recollect.domain.memory import MemoryQuery
+from recollect.domain.message import NewMessage
+from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.errors import RecollectError
+from recollect.service.chat_request import ChatRequest
 from recollect.settings import Settings
 
-__all__ = ["RecollectError", "Scope", "Settings", "open"]
+__all__ = ["ChatRequest", "MemoryQuery", "NewMessage", "RecallRequest", "RecollectError", "Scope", "Settings", "open"]

@@ -197,10 +197,13 @@ def test_a_long_conversation_is_streamed_and_taken_in_by_parts(
     make_user: Callable[[], httpx2.Client], count: Callable[[int, int], int]
 ) -> None:
     user, bob = make_user(), make_user()
-    total = count(600, 20_000)
+    total = count(400, 20_000)
     done(user.post("/api/conversations", json={"id": "long"}))
     for start in range(0, total, 200):
-        said = [{"id": f"m{n:05}", "role": "user", "content": f"{n} " + "x" * 5_000} for n in range(start, start + 200)]
+        said = [
+            {"id": f"m{n:05}", "role": "user", "content": f"{n} " + "plain words " * 100}
+            for n in range(start, start + 200)
+        ]
         done(user.post("/api/conversations/long/messages", json={"messages": said}))
     with user.stream("GET", "/api/me/export") as answer:
         assert "content-length" not in answer.headers

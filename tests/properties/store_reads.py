@@ -38,6 +38,7 @@ def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple
         read("list_conversations", conversation_queries(now)),
         read("search_messages", search_queries),
         read("search_conversations", conversation_searches(now)),
+        read("conversations_holding", st.sampled_from(message_ids), limits),
         read("list_idle", values.times(now), limits),
         read("list_memories", memory_queries(now)),
         read("list_jobs", job_queries),

@@ -53,11 +53,13 @@ def serving(database: str, folder: Path) -> Iterator[httpx2.Client]:
 
 
 @contextmanager
-def served(database: str, folder: Path, environ: Mapping[str, str] | None = None) -> Iterator[Served]:
+def served(
+    database: str, folder: Path, environ: Mapping[str, str] | None = None, *, program: str = "recollect"
+) -> Iterator[Served]:
     """Serve the database with settings from the given variables; the server has ended when this does."""
     port = free_port()
     log = folder / "server.log"
-    command = [sys.executable, "-m", "recollect", "serve", "--database", database, "--port", str(port)]
+    command = [sys.executable, "-m", program, "serve", "--database", database, "--port", str(port)]
     with log.open("ab") as writing:
         process = subprocess.Popen(
             command, stdout=writing, stderr=subprocess.STDOUT, cwd=folder, env=clean_environ() | dict(environ or {})

@@ -30,6 +30,7 @@ from recollect.domain.rendering import (
     SUMMARY_HEADER,
     as_data,
     cut_notes,
+    defused,
     joined,
     memory_block,
     memory_line,
@@ -68,7 +69,7 @@ def _put_fixed(parcel: Parcel, parts: ContextParts, budget: int) -> int:
         text = _filled(parts.system, NO_NOTES)
         parcel.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
     if parts.given:
-        text = as_data("context", parts.given)
+        text = as_data("application_context", defused(parts.given))
         cost = message_cost(PromptMessage(role="user", text=text))
         parcel.put("given", ContextItem(id="given", text=text, tokens=cost, why="what the application gave"))
     if parts.message:

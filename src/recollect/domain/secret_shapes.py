@@ -53,6 +53,7 @@ SHAPES: tuple[Shape, ...] = (
     ),
     _shape("private key", "private-lines", r"Private-Lines: \d{1,4}\s(?:[A-Za-z0-9+/=]{1,80}\s?){1,200}"),
     _token("private key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{50,}+"),
+    _token("recollect key", "rk_", r"[\w-]{30,}+", random=True),
     _token("anthropic key", "sk-ant-", _RUN),
     _token("openrouter key", "sk-or-", _RUN),
     _token("openai key", "sk-proj-|sk-svcacct-|sk-admin-", _RUN),

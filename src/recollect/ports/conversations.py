@@ -58,6 +58,12 @@ class ConversationStore(Protocol):
         The work depends on the user's own matching messages and own titles, not on the whole store.
         """
 
+    async def conversations_holding(self, scope: Scope, message_id: str, limit: int) -> tuple[str, ...]:
+        """Return the ids of the conversations that hold a message with this id, the newest such message first.
+
+        The cost depends on the limit and on how many hold one, not on how many conversations there are.
+        """
+
     async def change_conversation(
         self, scope: Scope, conversation_id: str, changes: ConversationChanges
     ) -> Conversation:

@@ -77,6 +77,8 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str = ""
     #: Whether memories, notes and earlier conversations are told.
     remembers: bool = True
+    #: Ids of messages that are not recalled: the question itself, and what this turn leaves for a branch of its own.
+    without: frozenset[str] = frozenset()
     #: Tokens of the whole prompt; None is what the settings say.
     budget: int | None = None
 
@@ -109,7 +111,8 @@ class Contexts:
         if self._recall is not None and telling.remembers:
             question = telling.message if telling.question is None else telling.question
             pinned = tuple(map(_without_secrets, await _or_none(self._recall.pinned(scope)) or ()))
-            recalled = await self._recalled(scope, self._recall, pinned, shown, question)
+            told = telling.without | {one.id for one in pinned} | {one.id for one in shown}
+            recalled = await self._recalled(scope, self._recall, told, question)
             note = await _or_none(self._notes.get_note(scope))
         options = self._options
         parts = ContextParts(
@@ -126,15 +129,12 @@ class Contexts:
         context = build(parts, options.budget if telling.budget is None else telling.budget)
         return Told(context=context, recalled=recalled, pinned=pinned)
 
-    async def _recalled(
-        self, scope: Scope, recall: Recall, pinned: Sequence[Memory], shown: Sequence[Message], text: str
-    ) -> tuple[Recalled, ...]:
+    async def _recalled(self, scope: Scope, recall: Recall, told: frozenset[str], text: str) -> tuple[Recalled, ...]:
         """Return what may answer the question; what cannot be had takes nothing else with it."""
         options = self._options
         if not text.strip():
             known = await _or_none(recall.known(scope)) or ()
             return recent(map(_without_secrets, known), options.recent) if options.recent else ()
-        told = frozenset(memory.id for memory in pinned) | {message.id for message in shown}
         asked = RecallRequest(text=text, without=told)
         found: tuple[Recalled, ...] = ()
         for limit, what in ((options.memories, "memories"), (options.passages, "messages")):

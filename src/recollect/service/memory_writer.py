@@ -6,7 +6,8 @@ The one way by which a memory is added, so that equal and contradicting statemen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
@@ -22,6 +23,7 @@ from recollect.domain.vector import Vector
 from recollect.errors import ConflictError, ErasedError, StaleVersionError
 from recollect.ports.store import Store
 from recollect.service.embedding import Embedding
+from recollect.service.embedding_together import EmbeddingTogether
 from recollect.service.means import Means
 
 if TYPE_CHECKING:
@@ -69,6 +71,9 @@ class MemoryWriter:
         self._knowledge = knowledge
         self._embedding = embedding
         self._means = means
+        self._together = EmbeddingTogether(embedding)
+        #: How many write memories now, of whatever user.
+        self._writing = 0
         self._max = max_per_conversation
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -81,20 +86,31 @@ class MemoryWriter:
 
         `save` may do more in the same transaction.
         """
-        embedded = await self._embedded(scope, new)
-        async with self._lock(scope):
-            return await self._write(scope, embedded, save)
+        with self._company():
+            embedded = await self._embedded(scope, new)
+            async with self._lock(scope):
+                return await self._write(scope, embedded, save)
 
     async def add(self, scope: Scope, new: NewMemory) -> tuple[Memory, Written]:
         """Save one memory as `write` does, and return it or the one that says the same with what became of it."""
-        embedded = await self._embedded(scope, (new,))
-        for _ in range(MOST_CONFLICTS):
-            async with self._lock(scope):
-                written = await self._write(scope, embedded, None)
-                memory = self._kept(written) or self._twin(await self._knowledge.of(scope), embedded[0])
-            if memory is not None:
-                return memory, written
-        raise _too_many()
+        with self._company():
+            embedded = await self._embedded(scope, (new,))
+            for _ in range(MOST_CONFLICTS):
+                async with self._lock(scope):
+                    written = await self._write(scope, embedded, None)
+                    memory = self._kept(written) or self._twin(await self._knowledge.of(scope), embedded[0])
+                if memory is not None:
+                    return memory, written
+            raise _too_many()
+
+    @contextmanager
+    def _company(self) -> Iterator[None]:
+        """Count who writes, so that one who is not alone waits for the others to embed with them."""
+        self._writing += 1
+        try:
+            yield
+        finally:
+            self._writing -= 1
 
     async def apply(self, scope: Scope, plan: Edits, *, afresh: bool = False) -> tuple[Memory, ...]:
         """Make the edits that are planned from what is stored, planned again if somebody else saved meanwhile.
@@ -206,7 +222,8 @@ class MemoryWriter:
 
     async def _embedded(self, scope: Scope, new: Sequence[NewMemory]) -> list[NewMemory]:
         bare = [memory.content for memory in new if memory.vector is None]
-        vectors = iter(await self._embedding.vectors(scope, bare))
+        embedding = self._together if self._writing > 1 else self._embedding
+        vectors = iter(await embedding.vectors(scope, bare))
         return [memory if memory.vector is not None else _with_vector(memory, next(vectors)) for memory in new]
 
     async def _nothing(self, scope: Scope, revision: int) -> SavedMemories:

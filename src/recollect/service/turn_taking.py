@@ -10,7 +10,7 @@ import logging
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from recollect.domain.appending import stored_message
 from recollect.domain.checks import check_type
@@ -22,7 +22,6 @@ from recollect.domain.scope import Scope
 from recollect.domain.turn import Append, Appended, TurnRecord, Usage
 from recollect.domain.window import Window, until
 from recollect.errors import (
-    ConflictError,
     ErasedError,
     ProviderError,
     ProviderOutputError,
@@ -47,6 +46,7 @@ from recollect.service.drafting import Draft, Signing
 from recollect.service.ending import to_its_end, unless_stopped
 from recollect.service.keeping import Keeper
 from recollect.service.means import Means
+from recollect.service.placing import Place, answered_by, aside, emptied, newest
 from recollect.service.tools import Toolbox
 
 CONVERSATION_CREATED, CONVERSATION_UPDATED = "conversation.created", "conversation.updated"
@@ -79,18 +79,6 @@ class KeptReply(msgspec.Struct, frozen=True):
     #: The ids of the memories that the model was told, and why.
     memories: tuple[tuple[str, str], ...] = ()
     failure: Failed | None = None
-
-
-class _Place(NamedTuple):
-    """Where a turn goes on."""
-
-    window: Window | None
-    #: What is said in it, to be stored.
-    said: tuple[NewMessage, ...]
-    #: What is answered.
-    question: NewMessage | Message
-    #: The message that the reply answers on a branch of its own; unset is the newest one.
-    parent_id: str | UnsetType = UNSET
 
 
 class _Written(NamedTuple):
@@ -143,14 +131,14 @@ class TurnTaking:
     async def pass_by(self) -> ChatReply:
         """Answer, and neither read nor write anything that lasts."""
         said = self._said()
-        place = _Place(None, said, said[-1])
+        place = Place(None, said, said[-1])
         told = await self._told(place)
         written = await self._written(told, place, (), Bill())
         return self._unstored_reply(place, told, written, "volatile")
 
     # Where the turn goes on
 
-    async def _begun(self, policy: WritePolicy) -> tuple[_Place, tuple[Message, ...]]:
+    async def _begun(self, policy: WritePolicy) -> tuple[Place, tuple[Message, ...]]:
         """Return where the turn goes on, and what is stored of it already."""
         try:
             place = await self._place()
@@ -161,25 +149,27 @@ class TurnTaking:
             return place._replace(window=window), stored
         except StorageUnavailableError:
             request = self._request
-            is_newest = request.regenerate is None and request.parent_id is UNSET
+            isnewest = request.regenerate is None and request.parent_id is UNSET
             if not self._parts.options.volatile_fallback or not is_newest:
                 raise
             said = self._said()
-            return _Place(None, said, said[-1]), ()
+            return Place(None, said, said[-1]), ()
 
-    async def _place(self) -> _Place:
+    async def _place(self) -> Place:
         request, store = self._request, self._parts.store
         window = await self._parts.keeper.window(self._scope, self.conversation_id)
         if request.regenerate is not None:
-            asked = await self._answered_by(request.regenerate)
-            return _Place(await self._until(window, asked.parent_id), (), asked, asked.id)
+            asked = await answered_by(store, self._scope, self.conversation_id, request.regenerate)
+            shown = await self._until(window, asked.parent_id)
+            return Place(shown, (), asked, asked.id, aside(window, shown))
         said = self._said()
         if request.parent_id is UNSET:
-            return _newest(window, said)
+            return newest(window, said)
         if request.parent_id is not None:
             await store.get_message(self._scope, self.conversation_id, request.parent_id)
         said = (msgspec.structs.replace(said[0], parent_id=request.parent_id), *said[1:])
-        return _Place(await self._until(window, request.parent_id), said, said[-1])
+        shown = await self._until(window, request.parent_id)
+        return Place(shown, said, said[-1], aside=aside(window, shown))
 
     def _said(self) -> tuple[NewMessage, ...]:
         request = self._request
@@ -188,22 +178,12 @@ class TurnTaking:
         message_id, at = self._id_for("message"), self._parts.means.clock()
         return (*request.new_messages, NewMessage(id=message_id, role="user", content=request.text, created_at=at))
 
-    async def _answered_by(self, message_id: str) -> Message:
-        """Return the user's message that this one answers, or the message itself if it is the user's."""
-        while True:
-            message = await self._parts.store.get_message(self._scope, self.conversation_id, message_id)
-            if message.role == "user":
-                return message
-            if message.parent_id is None:
-                raise ConflictError("this message answers nothing that the user said")
-            message_id = message.parent_id
-
     async def _until(self, window: Window | None, message_id: str | None) -> Window | None:
         """Return the window as if this message were the newest."""
         if window is None:
             return None
         if message_id is None:
-            return _emptied(window)
+            return emptied(window)
         held = until(window, message_id)
         if held is not None:
             return held
@@ -214,7 +194,7 @@ class TurnTaking:
 
     # The reply
 
-    async def _told(self, place: _Place) -> Told:
+    async def _told(self, place: Place) -> Told:
         """Return the prompt: what stands in the window, what was said since, and what is asked now."""
         question, request = place.question, self._request
         is_asked = question.role == "user"
@@ -229,10 +209,11 @@ class TurnTaking:
             given=msgspec.json.encode(request.context).decode() if request.context else "",
             instructions=request.instructions,
             remembers=not request.temporary,
+            without=place.aside | {question.id},
         )
         return await self._parts.contexts.tell(self._scope, place.window, shown, telling)
 
-    async def _written(self, told: Told, place: _Place, tools: tuple[Tool, ...], bill: Bill) -> _Written:
+    async def _written(self, told: Told, place: Place, tools: tuple[Tool, ...], bill: Bill) -> _Written:
         request, draft = self._request, Draft()
         message_id = self._id_for("reply")
         self._hearing.hear(Started(self.conversation_id, message_id, told.memories))
@@ -282,16 +263,16 @@ class TurnTaking:
 
     # What is kept
 
-    async def _record_ahead(self, place: _Place) -> tuple[Message, ...]:
+    async def _record_ahead(self, place: Place) -> tuple[Message, ...]:
         append = await self._append(place, place.said)
         appended = await self._parts.store.append(self._scope, append)
         await self._parts.keeper.added(self._scope, place.window, appended, append.jobs)
         return appended.messages
 
-    async def _append(self, place: _Place, messages: tuple[NewMessage, ...]) -> Append:
+    async def _append(self, place: Place, messages: tuple[NewMessage, ...]) -> Append:
         return await self._parts.keeper.append(place.window, self.conversation_id, messages, mode=self._request.mode)
 
-    async def _record(self, place: _Place, told: Told, written: _Written) -> Appended:
+    async def _record(self, place: Place, told: Told, written: _Written) -> Appended:
         append = await self._append(place, (*place.said, *written.messages))
         context = self._request.context
         record = TurnRecord(
@@ -315,7 +296,7 @@ class TurnTaking:
         self._parts.means.tell(self._scope, kind, (self.conversation_id,))
         return appended
 
-    def _kept_answer(self, place: _Place, told: Told, written: _Written) -> Answer | None:
+    def _kept_answer(self, place: Place, told: Told, written: _Written) -> Answer | None:
         if self._asked is None:
             return None
         kept = KeptReply(
@@ -331,7 +312,7 @@ class TurnTaking:
         return Answer(request=self._asked, status=200, body=msgspec.json.encode(kept))
 
     async def _stored_reply(
-        self, place: _Place, told: Told, written: _Written, stored: tuple[Message, ...], appended: Appended
+        self, place: Place, told: Told, written: _Written, stored: tuple[Message, ...], appended: Appended
     ) -> ChatReply:
         if written.message_id in appended.refused:
             raise ErasedError("what the reply repeats was erased while it was written; ask again")
@@ -342,13 +323,13 @@ class TurnTaking:
                 held[message_id] = await self._parts.store.get_message(self._scope, self.conversation_id, message_id)
         return self._reply(place, told, written, "durable", held)
 
-    def _unstored_reply(self, place: _Place, told: Told, written: _Written, durability: Durability) -> ChatReply:
+    def _unstored_reply(self, place: Place, told: Told, written: _Written, durability: Durability) -> ChatReply:
         messages = (place.question, *place.said, *written.messages)
         held = {one.id: one if isinstance(one, Message) else self._unstored(place, one) for one in messages}
         return self._reply(place, told, written, durability, held)
 
     def _reply(
-        self, place: _Place, told: Told, written: _Written, durability: Durability, held: dict[str, Message]
+        self, place: Place, told: Told, written: _Written, durability: Durability, held: dict[str, Message]
     ) -> ChatReply:
         made = (*place.said, *written.messages)
         self._hearing.hear(Saved(durability, tuple(held[one.id] for one in made if one.id in held)))
@@ -364,7 +345,7 @@ class TurnTaking:
             failure=written.failure,
         )
 
-    def _unstored(self, place: _Place, message: NewMessage) -> Message:
+    def _unstored(self, place: Place, message: NewMessage) -> Message:
         """Return the message as it looks while it is not stored."""
         head = None if place.window is None else place.window.conversation.head_id
         return stored_message(message, self.conversation_id, 0, head, None)
@@ -372,21 +353,6 @@ class TurnTaking:
     def _id_for(self, what: str) -> str:
         """Return a new id, or the one that a retry of the same request has too."""
         return self._parts.means.new_id() if self._asked is None else id_from(self._asked, what)
-
-
-def _newest(window: Window | None, said: tuple[NewMessage, ...]) -> _Place:
-    """Go on after the newest message; what was said before is given another answer, from what was before it."""
-    question = said[-1]
-    known = next((one for one in (window.messages if window else ()) if one.id == question.id), None)
-    if window is None or known is None:
-        return _Place(window, said, question)
-    if known.parent_id is None:
-        return _Place(_emptied(window), said, question, known.id)
-    return _Place(until(window, known.parent_id) or window, said, question, known.id)
-
-
-def _emptied(window: Window) -> Window:
-    return msgspec.structs.replace(window, summaries=(), messages=())
 
 
 def _unnamed(tools: tuple[Tool, ...], request: ChatRequest) -> tuple[Tool, ...]:

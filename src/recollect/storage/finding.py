@@ -49,6 +49,11 @@ def search(tx: Transaction, scope: Scope, query: ConversationSearch) -> FoundCon
     return FoundConversations(items=tuple(items), next=last, corrupt=corrupt)
 
 
+def holding(tx: Transaction, scope: Scope, message_id: str, limit: int) -> tuple[str, ...]:
+    """Return the ids of the conversations with a message of this id, the newest such message first."""
+    return tuple(row[0] for row in tx.all("holding_message", **scoped(scope), id=message_id, limit=limit))
+
+
 def _by_title(
     tx: Transaction, scope: Scope, query: ConversationSearch, wanted: Sequence[str], start: Place
 ) -> Iterator[Place]:

@@ -156,6 +156,9 @@ class SqlStore(UsageRecords, KeyRecords, Signing):
         await damage.report(self._driver, scope, "conversation", found.corrupt)
         return found
 
+    async def conversations_holding(self, scope: Scope, message_id: str, limit: int) -> tuple[str, ...]:
+        return await self._read(scope, lambda tx: finding.holding(tx, scope, message_id, limit))
+
     async def change_conversation(
         self, scope: Scope, conversation_id: str, changes: ConversationChanges
     ) -> Conversation:

@@ -7,15 +7,15 @@ const field = document.querySelector("#text");
 const send = form.querySelector("button");
 const remembered = "recollect.conversation";
 
-function show(role, text, recalled = []) {
+function show(role, text, memories = []) {
   const item = document.createElement("li");
   item.className = role;
   const said = document.createElement("p");
   said.textContent = text;
   item.append(said);
-  for (const one of recalled) {
+  for (const one of memories) {
     const source = document.createElement("small");
-    source.textContent = `Recalled (${one.why}): ${one.content}`;
+    source.textContent = `Remembered (${one.why}): ${one.content}`;
     item.append(source);
   }
   list.append(item);
@@ -49,7 +49,7 @@ form.addEventListener("submit", async (event) => {
     });
     localStorage.setItem(remembered, turn.conversation_id);
     show("user", message);
-    show("assistant", turn.message.content, turn.recalled);
+    show("assistant", turn.message.content, turn.memories_used);
     field.value = "";
   } catch (error) {
     warn(error);

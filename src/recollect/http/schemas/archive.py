@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from recollect.domain.erasure import Erased
 from recollect.domain.turn import ArchivedBatch
 from recollect.http.schemas.message import Id, MessageIn, SeedMessage
 
 _SESSION = "A session is a conversation."
-_BATCH = [{"id": "m-1", "text": "I moved to Oslo.", "sender": "user", "timestamp": "2026-05-17T09:30:00Z"}]
+_BATCH: list[JsonValue] = [
+    {"id": "m-1", "text": "I moved to Oslo.", "sender": "user", "timestamp": "2026-05-17T09:30:00Z"}
+]
 
 
 class ArchivedMessageIn(MessageIn):

@@ -89,7 +89,7 @@ class ContextOut(BaseModel):
 class SessionContextOut(BaseModel):
     """A session as short as it is kept: summaries of what is old, the newest messages word for word."""
 
-    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
+    model_config = ConfigDict(serialize_by_alias=True)
 
     summaries: list[str] = Field(description="Oldest first.")
     recent_messages: list[MessageOut] = Field(alias="recentMessages")
@@ -100,6 +100,6 @@ class SessionContextOut(BaseModel):
         """Return the wire shape of a shortened conversation."""
         return cls(
             summaries=[summary.content for summary in context.summaries],
-            recent_messages=[MessageOut.of(message) for message in context.recent],
-            total_messages=context.total,
+            recentMessages=[MessageOut.of(message) for message in context.recent],
+            totalMessages=context.total,
         )

@@ -33,6 +33,10 @@ def _found(conversation: Conversation, messages: list[Message], wanted: list[str
 class Finding(Shelves):
     """Find conversations."""
 
+    async def conversations_holding(self, scope: Scope, message_id: str, limit: int) -> tuple[str, ...]:
+        held = [conversation_id for conversation_id, one in self._reading(scope).messages if one == message_id]
+        return tuple(held[::-1][:limit])
+
     async def search_conversations(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
         data, wanted = self._reading(scope), asked_terms(query.text)
         if not wanted:

@@ -67,6 +67,9 @@ class BlockingStore(Protocol):
     def search_conversations(self, scope: Scope, query: ConversationSearch) -> FoundConversations:
         """Find conversations by their words, in any script; newest activity first, then by id, in pages."""
 
+    def conversations_holding(self, scope: Scope, message_id: str, limit: int) -> tuple[str, ...]:
+        """Return the ids of the conversations that hold a message with this id, the newest such message first."""
+
     def change_conversation(self, scope: Scope, conversation_id: str, changes: ConversationChanges) -> Conversation:
         """Apply the changes and return the conversation after them."""
 

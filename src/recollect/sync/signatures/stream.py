@@ -19,11 +19,18 @@ class BlockingStream(Protocol):
     reply: ChatReply | None
     error: Exception | None
 
+    @property
+    def length(self) -> int:
+        """Count the events so far."""
+
     def put(self, event: StreamEvent) -> None:
         """Take in an event."""
 
     def end(self) -> None:
         """Say that nothing more comes."""
+
+    def begun(self) -> None:
+        """Wait until the reply begins; raise why it never does."""
 
     def follow(self, after: int = 0) -> Iterator[tuple[int, StreamEvent]]:
         """Give the events after this number, and all that come, until the turn ends."""
@@ -32,4 +39,4 @@ class BlockingStream(Protocol):
         """Follow the turn to its end; return what came of it or raise why nothing did."""
 
     def left_alone(self, linger: timedelta) -> None:
-        """Return once nobody followed for so long."""
+        """Return once nobody followed for so long at a stretch."""

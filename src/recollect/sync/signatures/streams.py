@@ -19,4 +19,4 @@ class BlockingStreams(Protocol):
         """Return the stream of this reply, or raise `MessageNotFoundError` if it is none of this user's here."""
 
     def close(self) -> None:
-        """End all replies where they are, and wait until they are kept."""
+        """End all replies where they are, also those that begin from now on, and wait until they are kept."""

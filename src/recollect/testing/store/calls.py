@@ -115,6 +115,7 @@ def _conversation_calls() -> Calls:
         "get_conversation": {"conversation_id": "c1"},
         "list_conversations": {"query": listed},
         "search_conversations": {"query": searched},
+        "conversations_holding": {"message_id": "m1", "limit": 5},
         "change_conversation": {"conversation_id": "c1", "changes": changes},
         "mark_inactive": {"idle_since": after(-1), "limit": 5},
         "list_idle": {"idle_since": after(-1), "limit": 5},

@@ -149,3 +149,21 @@ class FindingConformance:
         assert await shown(store, "plum") == [("c1", None, None)]
         await store.erase_conversation(ALICE, "c1", erasure("r3"))
         assert await found_ids(store, "plum") == []
+
+    async def test_conversations_are_found_by_the_id_of_a_message(self, store: Store) -> None:
+        for name, ids in (("c1", ("m1", "m2")), ("c2", ("m1",)), ("c3", ("m3", "m1"))):
+            await store.append(ALICE, append(name, *ids))
+        await store.append(BOB, append("b1", "m1"))
+        assert await store.conversations_holding(ALICE, "m1", 9) == ("c3", "c2", "c1")
+        assert await store.conversations_holding(ALICE, "m1", 2) == ("c3", "c2")
+        assert await store.conversations_holding(ALICE, "m2", 9) == ("c1",)
+        assert await store.conversations_holding(ALICE, "m4", 9) == ()
+
+    async def test_what_is_erased_is_not_found_by_its_id(self, store: Store) -> None:
+        for name in ("c1", "c2", "c3"):
+            await store.append(ALICE, append(name, "m1", "m2"))
+        await store.erase_message(ALICE, "c1", "m1", erasure("r1"))
+        await store.erase_conversation(ALICE, "c2", erasure("r2"))
+        await store.clear_conversation(ALICE, "c3", erasure("r3"))
+        assert await store.conversations_holding(ALICE, "m1", 9) == ()
+        assert await store.conversations_holding(ALICE, "m2", 9) == ("c1",)

@@ -30,6 +30,7 @@ NOBODY = Scope("nowhere", "nobody")
 NOTHING: dict[str, object] = {
     "list_conversations": (),
     "search_conversations": (),
+    "conversations_holding": (),
     "mark_inactive": (),
     "list_idle": (),
     "search_messages": (),

@@ -79,7 +79,8 @@ CREATE TABLE messages (
     checksum        BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, user_id, number),
     UNIQUE (tenant_id, user_id, conversation_no, seq),
-    UNIQUE (tenant_id, user_id, conversation_no, id),
+    -- The conversation comes last, so that a message is found also by those who do not know where it is.
+    UNIQUE (tenant_id, user_id, id, conversation_no),
     FOREIGN KEY (tenant_id, user_id, conversation_no) REFERENCES conversations
 );
 

@@ -30,6 +30,13 @@ SELECT {message_columns} FROM messages WHERE {of_conversation} AND id = :id;
 -- These messages, in order.
 SELECT {message_columns} FROM messages WHERE {of_conversation} AND id {in_ids} ORDER BY seq;
 
+-- name: holding_message
+-- The conversations with a message of this id, the newest message first.
+SELECT c.id FROM messages m
+JOIN conversations c ON c.tenant_id = m.tenant_id AND c.user_id = m.user_id AND c.number = m.conversation_no
+WHERE m.tenant_id = :tenant AND m.user_id = :user AND m.id = :id
+ORDER BY m.number DESC LIMIT :limit;
+
 -- name: message_seq
 -- The place of a message.
 SELECT seq, parent_id FROM messages WHERE {of_conversation} AND id = :id;
