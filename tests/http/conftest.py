@@ -14,7 +14,9 @@ import pytest
 from recollect.cli.keys import open_keys
 from recollect.domain.identity import USUAL_RIGHTS, NewKey, Right
 from recollect.settings import Settings
-from tests.support.server_process import served, serving
+from recollect.testing.models import ScriptedModelServer
+from tests.support.played_model import ALONE, played_model
+from tests.support.server_process import Served, served, serving
 from tests.support.servers import PostgresAddress
 
 #: Give a client that calls as this user: `as_user("ada", tenant="acme", rights=frozenset(("read",)))`.
@@ -38,6 +40,23 @@ def client(served_database: str, tmp_path_factory: pytest.TempPathFactory) -> It
     """Give a client of a real server process, whose one user is `local`."""
     folder: Path = tmp_path_factory.mktemp("server")
     with serving(served_database, folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModelServer]:
+    """Give the model behind `with_model`, which answers from a script and then with the user's own words."""
+    with played_model() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def with_model(
+    served_database: str, model: ScriptedModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """Give a server of the local user that asks the scripted model and does no jobs."""
+    folder = tmp_path_factory.mktemp("with-model")
+    with served(served_database, folder, {**ALONE, "RECOLLECT_MODEL_URL": model.url}) as opened:
         yield opened
 
 

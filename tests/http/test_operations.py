@@ -108,6 +108,8 @@ def test_each_request_is_one_line_of_json_with_its_id_and_its_route(server: Serv
     path = f"/api/conversations/{WORDS.split()[1]}"
     answer = server.client.get(path, params={"q": WORDS}, headers={"X-Request-Id": "mine-1"})
     assert answer.headers["x-request-id"] == "mine-1"
+    # The line is written after the answer, and before the next request is taken.
+    server.client.get("/healthz")
     line = next(line for line in server.logged() if line.get("request_id") == "mine-1")
     assert line["level"] == "info"
     assert line["logger"] == "recollect.http.access"
@@ -125,6 +127,7 @@ def test_nothing_that_anybody_said_is_logged(server: Served) -> None:
     server.client.patch(f"/api/conversations/{chat['conversation_id']}", json={"title": WORDS})
     server.client.get(f"/api/conversations/{WORDS}")
     server.client.get(f"/{WORDS}", headers={"X-Request-Id": WORDS, "Authorization": f"Bearer {WORDS}"})
+    server.client.get("/healthz")
     logged = server.log.read_text()
     assert len(server.logged()) >= 8
     assert "zebra" not in logged

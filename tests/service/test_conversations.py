@@ -120,7 +120,7 @@ async def test_a_summary_message_leads_to_what_it_covers(make: Callable[..., Rec
 
 @pytest.mark.spec("S0.5")
 async def test_originals_are_deleted_only_if_the_settings_say_so(make: Callable[..., Recollect]) -> None:
-    service = make(history__when="inline", history__delete_originals=True)
+    service = make(history__when="inline", history__delete_originals=True, memory__enabled=False)
     await service.conversations.add_messages(ALICE, "c1", said(1, 11))
     assert ids_of((await service.conversations.get_messages(ALICE, "c1")).messages) == [f"m{n}" for n in range(6, 12)]
     context = await service.conversations.get_context(ALICE, "c1")

@@ -45,6 +45,10 @@ class ModelThread:
         last = self.asked[-1]
         return "\n".join((last.system, *(message.text for message in last.messages)))
 
+    def wait_asked(self, times: int) -> None:
+        """Wait until it was asked so often in all."""
+        asyncio.run_coroutine_threadsafe(self._server.all_seen(times), self._loop).result(60)
+
     def wait_closed(self) -> None:
         """Wait until nobody is connected."""
         asyncio.run_coroutine_threadsafe(self._server.all_closed(), self._loop).result(30)

@@ -23,14 +23,15 @@ from recollect.ports.store import Store
 from recollect.settings import Settings
 from recollect.testing.models import Fault, ScriptedReply
 from recollect.testing.store.dump import dump
-from tests.support.chat_client import said, streaming
+from tests.support.chat_client import Event, said, streaming
 from tests.support.scripted_model import ModelThread, scripted_model
 from tests.support.server_process import Served, served
 from tests.support.stored import with_store
 from tests.support.tenant_cases import Ids
 
-#: A word that only what the owner wrote holds.
-CANARY = "zephyrquartz"
+#: What others may ask about, and a word that stands beside it wherever the owner wrote it, and nowhere else.
+WORD, CANARY = "zephyrquartz", "quillonmarsh"
+TEXT = f"{WORD} {CANARY}"
 OWNER = Scope("t1", "alice", "guide")
 ISSUER, AUDIENCE, SECRET = "https://issuer.example", "recollect", "a secret of more than thirty-two bytes"
 _ROOT = Path(__file__).parents[2]
@@ -50,6 +51,9 @@ class World:
         self.ids: Ids = {}
         #: The same kinds with ids that nobody has.
         self.nothing: Ids = {}
+        self.archive_token = ""
+        #: A reply that is being written; its connection is closed when nobody holds this any more.
+        self.reply: Iterator[Event] = iter(())
 
     def caller(self, headers: dict[str, str]) -> httpx2.Client:
         """Return a client that says this of itself with every request."""
@@ -171,28 +175,28 @@ MINE: Ids = {"mine": "c-mine", "my_message": "m-mine", "my_memory": "k-mine"}
 def _furnish_owner(world: World) -> None:
     client, talk = world.owner, f"c-{uuid.uuid4()}"
     ids: Ids = {"conversation": talk, "message": f"m-{uuid.uuid4()}", "agent": OWNER.agent, **MINE}
-    done(client.post("/api/conversations", json={"id": talk, "title": CANARY, "metadata": {"k": CANARY}}))
-    messages = [{"id": ids["message"], "role": "user", "content": f"{CANARY} is my word"}]
-    messages += [{"id": f"old-{number}", "role": "user", "content": f"{CANARY} {number}"} for number in range(3)]
+    done(client.post("/api/conversations", json={"id": talk, "title": TEXT, "metadata": {"k": TEXT}}))
+    messages = [{"id": ids["message"], "role": "user", "content": f"{TEXT} is my word"}]
+    messages += [{"id": f"old-{number}", "role": "user", "content": f"{TEXT} {number}"} for number in range(3)]
     done(client.post(f"/api/conversations/{talk}/messages", json={"messages": messages}))
-    batch = [{"id": "archived", "text": f"{CANARY} archived", "sender": "user"}]
+    batch = [{"id": "archived", "text": f"{TEXT} archived", "sender": "user"}]
     done(client.post("/api/chat/session/archive_messages", json={"session_id": talk, "messages_batch": batch}))
-    archive = done(client.post("/api/chat/session/archive_token", json={"session_id": talk}))
-    memory = {"memory_type": "fact", "conversation_id": talk, "category": CANARY}
-    for name, content in (("memory", f"The word is {CANARY}"), ("deleted", f"Once had a boat named {CANARY}")):
+    answer = client.post("/api/chat/session/archive_token", json={"session_id": talk})
+    memory = {"memory_type": "fact", "conversation_id": talk, "category": TEXT}
+    for name, content in (("memory", f"The word is {TEXT}"), ("deleted", f"Once had a boat named {TEXT}")):
         ids[name] = done(client.post("/api/memories", json=memory | {"content": content}))["id"]
     done(client.delete(f"/api/memories/{ids['deleted']}"))
     done(client.post("/api/memories", json={"content": "Prefers green tea", "memory_type": "preference"}))
-    done(client.post("/api/notes/operations", json={"operation": "append", "content": f"# {CANARY}"}))
-    ids["answer"] = said(client, f"{CANARY}?", conversation_id=talk, key="owners-key")["message"]["id"]
+    done(client.post("/api/notes/operations", json={"operation": "append", "content": f"# {TEXT}"}))
+    ids["answer"] = said(client, f"{TEXT}?", conversation_id=talk, key="owners-key")["message"]["id"]
     ids |= world.stored(lambda store: _stored_beside(store, talk, ids["message"]))
-    world.model.script(ScriptedReply(text=(CANARY, "..."), fault=Fault.STALL))
-    events = world.hold(streaming(client, {"message": f"{CANARY} now?", "conversation_id": talk}))
-    ids["running"] = next(events).data["message_id"]
-    assert next(events).data == {"text": CANARY}
-    world.nothing = {name: str(uuid.uuid4()) for name in ids} | MINE | {"word": CANARY}
-    world.ids = ids | {"word": CANARY}
-    world.archive_token = archive["archive_token"]
+    world.model.script(ScriptedReply(text=(TEXT, "..."), fault=Fault.STALL))
+    world.reply = world.hold(streaming(client, {"message": f"{TEXT} now?", "conversation_id": talk}))
+    ids["running"] = next(world.reply).data["message_id"]
+    assert next(world.reply).data == {"text": TEXT}
+    world.nothing = {name: str(uuid.uuid4()) for name in ids} | MINE | {"word": WORD}
+    world.ids = ids | {"word": WORD}
+    world.archive_token = done(answer)["archive_token"]
 
 
 async def _stored_beside(store: Store, talk: str, message_id: str) -> Ids:
@@ -203,15 +207,15 @@ async def _stored_beside(store: Store, talk: str, message_id: str) -> Ids:
         message_id=str(uuid.uuid4()),
         conversation_id=talk,
         at=now,
-        content=f"About {CANARY}",
+        content=f"About {TEXT}",
         generator="test",
         message_ids=(message_id,),
     )
     await store.put_summary(OWNER, summary)
-    pending = NewMemory(id=ids["pending"], content=f"{CANARY} waits", at=now, origin="import", trust="pending")
+    pending = NewMemory(id=ids["pending"], content=f"{TEXT} waits", at=now, origin="import", trust="pending")
     await store.add_memories(OWNER, (pending,))
     await store.enqueue_job(OWNER, NewJob(id=ids["job"], kind="dies", run_at=now, conversation_id=talk), now)
     claims = ClaimRequest(worker="test", now=now, lease=timedelta(minutes=1), limit=1, kinds=("dies",))
     (held,) = await store.claim_jobs(claims)
-    await store.fail_job(OWNER, held.claim, JobFailure(at=now, error=CANARY, retry_at=None))
+    await store.fail_job(OWNER, held.claim, JobFailure(at=now, error=TEXT, retry_at=None))
     return ids

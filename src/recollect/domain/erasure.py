@@ -59,6 +59,7 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
     requests: int = 0
     usage: int = 0
     keys: int = 0
+    preferences: int = 0
 
     def plus(self, other: Erased) -> Erased:
         """Return both counts added up."""

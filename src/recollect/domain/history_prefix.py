@@ -55,11 +55,11 @@ class _Heard(msgspec.Struct):
 
 
 def chained_ids(key: bytes, history: Sequence[Spoken]) -> tuple[str, ...]:
-    """Return an id for each message, which it has wherever the same was said before it.
+    r"""Return an id for each message, which it has wherever the same was said before it.
 
     Spaces at the ends and how arguments are written do not count: clients change them.
 
-    >>> one, two = (chained_ids(b"k", [Spoken(role="user", text=text)]) for text in ("hi", " hi\\n"))
+    >>> one, two = (chained_ids(b"k", [Spoken(role="user", text=text)]) for text in ("hi", " hi\n"))
     >>> one == two
     True
     """
@@ -83,9 +83,13 @@ def is_opening(history: Sequence[Spoken]) -> bool:
     return all(one.role == "assistant" for one in history[: answered(history)])
 
 
-def resumed(path: Sequence[Message], history: Sequence[Spoken], ids: Sequence[str]) -> Resumed | None:
+def resumed(
+    path: Sequence[Message], history: Sequence[Spoken], ids: Sequence[str], *, whole: bool = True
+) -> Resumed | None:
     """Return where the history goes on after the newest messages of a conversation, or None if it does not.
 
+    All that is stored must stand in the history; it may hold more, for something may have been erased.
+    Unless it is `whole`: then only the end counts.
     An opening that was answered in full is another chat that begins in the same words.
     A reply that was cut counts for those who hold a part of it and for those who got none.
     """
@@ -95,11 +99,19 @@ def resumed(path: Sequence[Message], history: Sequence[Spoken], ids: Sequence[st
         is_whole = bool(path) and path[0].parent_id is None
         return _matched(heard, history, ids, start, opens=True) if is_whole and heard else None
     for at in range(len(heard) - 1, -1, -1):
-        if _is_same(heard[at], history[start - 1], ids[start - 1]):
+        if _is_same(heard[at], history[start - 1], ids[start - 1]) and (
+            not whole or _stand_in(heard[:at], history[: start - 1], ids)
+        ):
             found = _matched(heard[at + 1 :], history, ids, start, opens=opens)
             if found is not None:
                 return found
     return None
+
+
+def _stand_in(heard: Sequence[_Heard], history: Sequence[Spoken], ids: Sequence[str]) -> bool:
+    """Tell whether all of this was said, in this order; replies that were cut may be unknown to the client."""
+    said = iter(zip(history, ids, strict=False))
+    return all(any(_is_same(one, *other) for other in said) for one in heard if not one.is_cut)
 
 
 def _matched(

@@ -45,6 +45,8 @@ _TEXT = re.compile(r"rk_([A-Za-z0-9-]{1,64})_([A-Za-z0-9_-]{43})\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 #: What a secret is compared with if there is no such key.
 _NO_DIGEST = "0" * 64
+#: Three words with dots between them, as every JWT is.
+_JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\Z")
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,6 +194,18 @@ class Caller(msgspec.Struct, frozen=True):
 
 def _listed(rights: frozenset[Right]) -> str:
     return ", ".join(right for right in RIGHTS if right in rights) or "do nothing"
+
+
+def is_placeholder(authorization: str) -> bool:
+    """Tell whether a header only fills a place: a bearer word that is neither a key of ours nor a JWT.
+
+    >>> [is_placeholder(f"Bearer {word}") for word in ("anything", "sk-1234", "rk_a1_x", "eyJhbGc.eyJzdWI.c2ln", "")]
+    [True, True, False, False, False]
+    """
+    scheme, _, word = authorization.partition(" ")
+    word = word.strip(" ")
+    is_word = scheme.lower() == "bearer" and bool(word) and word.isascii() and word.isprintable()
+    return is_word and not word.startswith(PREFIX) and not _JWT.match(word)
 
 
 def key_text(key_id: str, secret: str) -> str:

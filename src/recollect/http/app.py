@@ -22,6 +22,7 @@ from recollect.http.routes import (
     account,
     archive,
     chat,
+    completions,
     conversations,
     events,
     jobs,
@@ -42,6 +43,7 @@ from recollect.settings.addresses import parts_of
 
 ROUTERS = (
     chat.router,
+    completions.router,
     conversations.router,
     messages.router,
     sessions.router,
@@ -61,8 +63,24 @@ ROUTERS = (
 #: Requests of one user in a minute where callers are asked who they are.
 TOKEN_REQUESTS_PER_MINUTE = 600
 #: What a page of another origin may send and read, if it may call at all.
-_CORS_SENT = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Recollect-User")
-_CORS_READ = ("ETag", "Idempotent-Replayed", "Link", "Location", "Retry-After", "X-Request-Id")
+_CORS_SENT = (
+    "Authorization",
+    "Content-Type",
+    "Idempotency-Key",
+    "If-Match",
+    "Last-Event-ID",
+    "Recollect-User",
+    "Recollect-Conversation",
+)
+_CORS_READ = (
+    "ETag",
+    "Idempotent-Replayed",
+    "Link",
+    "Location",
+    "Recollect-Conversation",
+    "Retry-After",
+    "X-Request-Id",
+)
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from recollect import errors
 from recollect.errors import RecollectError
+from recollect.http.openai_errors import openai_error, speaks_openai
 from recollect.http.request_id import request_id
 
 _log = logging.getLogger(__name__)
@@ -44,6 +45,16 @@ STATUS: dict[type[RecollectError], int] = {
 def status_of(kind: type[RecollectError]) -> int:
     """Return the HTTP status of an error class."""
     return next(STATUS[parent] for parent in kind.__mro__ if parent in STATUS)
+
+
+def status_of_code(code: str) -> int:
+    """Return the HTTP status of the error with this code."""
+    kinds = [RecollectError]
+    for kind in kinds:
+        if kind.code == code:
+            return status_of(kind)
+        kinds += kind.__subclasses__()
+    return STATUS[RecollectError]
 
 
 class Problem(BaseModel):
@@ -95,31 +106,39 @@ def problem(status: int, code: str, detail: str) -> Response:
     return Response(body.model_dump_json(), status_code=status, media_type="application/problem+json", headers=headers)
 
 
+def answer(request: Request, status: int, code: str, detail: str, param: str | None = None) -> Response:
+    """Return an error in the shape that the caller expects."""
+    if speaks_openai(request):
+        return openai_error(status, code, detail, param=param, headers=_HEADERS.get(status))
+    return problem(status, code, detail)
+
+
 def install(app: FastAPI) -> None:
-    """Answer every error with a problem document."""
+    """Answer every error with a problem document, or as OpenAI does where its protocol is spoken."""
 
     @app.exception_handler(RecollectError)
     async def ours(request: Request, error: RecollectError) -> Response:
         status = status_of(type(error))
         if status >= 500:
             _log.error("%s %s failed: %s", request.method, request.url.path, error.code)
-        return problem(status, error.code, str(error) or (type(error).__doc__ or ""))
+        return answer(request, status, error.code, str(error) or (type(error).__doc__ or ""))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         # Only places and reasons: what was sent may be anything, and is not echoed.
         found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
         detail = "; ".join(found).encode("utf-8", "replace").decode()
-        return problem(422, "invalid_input", detail)
+        param = ".".join(str(part) for part in error.errors()[0]["loc"][1:])
+        return answer(request, 422, "invalid_input", detail, param.encode("utf-8", "replace").decode() or None)
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
         code = "not_found" if error.status_code == 404 else "http_error"
-        answer = problem(error.status_code, code, str(error.detail))
-        answer.headers.update(error.headers or {})
-        return answer
+        told = answer(request, error.status_code, code, str(error.detail))
+        told.headers.update(error.headers or {})
+        return told
 
     @app.exception_handler(Exception)
     async def unknown(request: Request, error: Exception) -> Response:
         _log.error("%s %s failed: %s", request.method, request.url.path, type(error).__name__, exc_info=error)
-        return problem(500, RecollectError.code, "the server failed; look for the request id in its log")
+        return answer(request, 500, RecollectError.code, "the server failed; look for the request id in its log")

@@ -65,6 +65,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """What a reply cost, once all of it was heard."""
 
     usage: Usage = Usage()
+    #: Whether a limit of tokens ended it before its end.
+    is_cut: bool = False
     #: Set if it only says again what was said, and so is not recalled itself: the ids of the messages and memories
     #: whose words it holds. When one of them is erased, the reply goes too.
     repeats: tuple[str, ...] | None = None

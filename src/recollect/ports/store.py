@@ -11,6 +11,7 @@ from recollect.ports.jobs import JobStore
 from recollect.ports.keys import KeyStore
 from recollect.ports.memories import MemoryStore
 from recollect.ports.notes import NoteStore
+from recollect.ports.preferences import PreferenceStore
 from recollect.ports.recall import RecallStore
 from recollect.ports.requests import RequestStore
 from recollect.ports.usage import UsageStore
@@ -21,6 +22,7 @@ class Store(
     MemoryStore,
     RecallStore,
     NoteStore,
+    PreferenceStore,
     JobStore,
     RequestStore,
     UsageStore,

@@ -77,7 +77,7 @@ class ModelResponder:
             if not heard.calls:
                 if not has_said:
                     raise ProviderOutputError(f"{self.name} answered with no text ({heard.reason})")
-                return Reply(usage=usage)
+                return Reply(usage=usage, is_cut=heard.reason == "length")
             results = await _run(tools, heard.calls, hear)
             if len(results) < len(heard.calls):
                 return Reply(usage=usage)

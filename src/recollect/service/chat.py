@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections import OrderedDict
 from contextlib import suppress
 
 import msgspec
@@ -28,6 +29,8 @@ from recollect.service.turn_taking import ChatParts, KeptReply, TurnTaking
 
 #: The kind of work that a turn is entered as in the ledger.
 CHAT = "chat"
+#: Requests that are remembered as given up; one that is forgotten can be tried again after its lease.
+MOST_GIVEN_UP = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +43,8 @@ class Chat:
         self._store = parts.store
         #: The keys of the turns that are being taken here.
         self._under_way: set[tuple[str, str, str]] = set()
+        #: The keys of turns that failed here while the store was away, which still believes that they are taken.
+        self._given_up: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     async def turn(self, scope: Scope, request: ChatRequest, hearing: Hearing | None = None) -> ChatReply:
         """Answer the user and store all messages in one transaction.
@@ -53,18 +58,19 @@ class Chat:
         if request.key is None:
             return await self._take(scope, TurnTaking(self._parts, scope, request, None, hearing))
         asked = RequestKey(key=request.key, digest=_digest(scope, request))
+        taking = TurnTaking(self._parts, scope, request, asked, hearing)
         try:
             known = await self._begin(scope, asked)
         except StorageUnavailableError:
             if not self._parts.options.volatile_fallback:
                 raise
-            known = None
+            return await self._take(scope, taking)
         if known is not None:
             return await self._first_reply(scope, known, hearing)
-        return await self._once(scope, asked, TurnTaking(self._parts, scope, request, asked, hearing))
+        return await self._once(scope, asked, taking)
 
     async def _once(self, scope: Scope, asked: RequestKey, taking: TurnTaking) -> ChatReply:
-        mine = (scope.tenant, scope.user, asked.key)
+        mine = _name(scope, asked)
         if mine in self._under_way:
             # It takes longer than its lease; whoever runs in another process after that stores nothing twice.
             raise RequestInFlightError("the first request with this idempotency key still runs; retry later")
@@ -82,13 +88,19 @@ class Chat:
         return reply
 
     async def _give_back(self, scope: Scope, asked: RequestKey) -> None:
-        """Let the request be tried again now, or after its lease if the store is away."""
+        """Let the request be tried again, at the latest when it is."""
         try:
             await self._store.abandon_request(scope, asked)
         except StorageError as exc:
-            _log.warning("a request can be tried again only after its lease: %s", exc.code)
+            _log.warning("the store was not told that a request was given up: %s", exc.code)
+            self._given_up[_name(scope, asked)] = None
+            if len(self._given_up) > MOST_GIVEN_UP:
+                self._given_up.popitem(last=False)
 
     async def _begin(self, scope: Scope, asked: RequestKey) -> Answer | None:
+        if _name(scope, asked) in self._given_up:
+            await self._store.abandon_request(scope, asked)
+            self._given_up.pop(_name(scope, asked), None)
         start = RequestStart(request=asked, at=self._parts.means.clock(), lease=self._parts.options.lease)
         begin = asyncio.create_task(self._store.begin_request(scope, start))
         try:
@@ -150,6 +162,10 @@ def _tell_again(message: Message, hearing: Hearing) -> None:
         hearing.hear(TextDelta(message.content))
     for call in message.tool_calls:
         hearing.hear(ToolCallRequest(id=call.id, tool_name=call.tool_name, input=call.input or {}))
+
+
+def _name(scope: Scope, asked: RequestKey) -> tuple[str, str, str]:
+    return scope.tenant, scope.user, asked.key
 
 
 def _digest(scope: Scope, request: ChatRequest) -> str:

@@ -108,18 +108,22 @@ class Compactor:
     async def compact(self, scope: Scope, conversation_id: str) -> Compacted:
         """Write the summaries that are due, at least one of them, but not more than one call may.
 
-        Originals that nobody has learned from yet are kept for good where they cannot be waited for.
+        Originals to be deleted are learned from first: while a job is about to do that, another one is queued to look
+        again. Where learning failed they are kept for good.
         """
-        return await self._compact(scope, conversation_id, is_patient=False)
+        done = await self._compact(scope, conversation_id)
+        if done.waits:
+            await self._look_again(scope, conversation_id, self._settings.learning_time)
+        return done
 
-    async def _compact(self, scope: Scope, conversation_id: str, *, is_patient: bool) -> Compacted:
+    async def _compact(self, scope: Scope, conversation_id: str) -> Compacted:
         summaries = folds = conflicts = 0
         end = later(self._clock(), self._settings.call_time)
         while summaries + folds < self._settings.steps and (not summaries + folds or self._clock() < end):
             backlog, step = await self._plan(scope, conversation_id)
             if step is None:
                 return Compacted(summaries=summaries, folds=folds)
-            if is_patient and self._is_early(backlog, step) and await self._is_learning(scope, conversation_id):
+            if self._is_early(backlog, step) and await self._is_learning(scope, conversation_id):
                 return Compacted(summaries=summaries, folds=folds, waits=True)
             try:
                 await self._carry_out(scope, backlog, step)
@@ -138,11 +142,13 @@ class Compactor:
         conversation_id = job.conversation_id
         if conversation_id is None:
             raise InvalidInputError("a job to summarise names no conversation")
-        done = await self._compact(scope, conversation_id, is_patient=True)
-        if done.more or done.waits:
-            now = self._clock()
-            run_at = later(now, self._settings.learning_time) if done.waits else now
-            await self._store.enqueue_job(scope, Work(kind=SUMMARISE).job(conversation_id, self._new_id(), run_at), now)
+        if (await self.compact(scope, conversation_id)).more:
+            await self._look_again(scope, conversation_id, timedelta(0))
+
+    async def _look_again(self, scope: Scope, conversation_id: str, wait: timedelta) -> None:
+        now = self._clock()
+        job = Work(kind=SUMMARISE).job(conversation_id, self._new_id(), later(now, wait))
+        await self._store.enqueue_job(scope, job, now)
 
     def _deletes(self, backlog: Backlog) -> bool:
         """Tell whether summaries take the place of messages; other branches may still show what this one summarises."""

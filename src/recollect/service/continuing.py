@@ -61,10 +61,10 @@ class Continuing:
     async def _named(
         self, scope: Scope, history: Sequence[Spoken], ids: tuple[str, ...], conversation_id: str
     ) -> Continued:
-        window = await self._store.get_window(scope, conversation_id)
-        if not window.messages and not window.summaries:
+        window = await self._window(scope, conversation_id)
+        if window is None or not (window.messages or window.summaries):
             return Continued(conversation_id=conversation_id, said=self._new(history, ids))
-        place = resumed(window.messages, history, ids) or Resumed(stored=answered(history))
+        place = resumed(window.messages, history, ids, whole=False) or Resumed(stored=answered(history))
         if not place.stored and place.again is None:
             # Without a history the same words may be said again and again, and are something new each time.
             ids = tuple(self._new_id() for _ in ids)
@@ -103,4 +103,23 @@ class Continuing:
                 "leave the oldest out, or name the conversation in the header Recollect-Conversation"
             )
         now = self._clock()
-        return tuple(_message(one, message_id).of(now) for one, message_id in zip(history, ids, strict=True))
+        return tuple(
+            NewMessage(
+                id=message_id,
+                role=one.role,
+                content=one.text,
+                created_at=now,
+                name=one.name,
+                tool_calls=one.calls,
+                tool_call_id=one.answers,
+            )
+            for one, message_id in zip(history, ids, strict=True)
+        )
+
+
+def _sought(history: Sequence[Spoken], ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids by which the conversation can be found, the best first."""
+    if is_opening(history):
+        return (ids[answered(history)],)
+    said = [at for at in range(answered(history)) if history[at].role != "assistant"]
+    return tuple(ids[at] for at in said[: -MOST_SOUGHT - 1 : -1])

@@ -26,6 +26,8 @@ class Place(NamedTuple):
     parent_id: str | UnsetType = UNSET
     #: The ids of what stands after this place and is left for a branch of its own.
     aside: frozenset[str] = frozenset()
+    #: Whether the store is away, so that nothing is known of the conversation.
+    is_unknown: bool = False
 
 
 async def answered_by(store: ConversationStore, scope: Scope, conversation_id: str, message_id: str) -> Message:

@@ -42,14 +42,13 @@ from recollect.service.chat_request import (
     WritePolicy,
 )
 from recollect.service.context import Contexts, Telling, Told
+from recollect.service.conversations import CONVERSATION_CREATED, CONVERSATION_UPDATED
 from recollect.service.drafting import Draft, Signing
 from recollect.service.ending import to_its_end, unless_stopped
 from recollect.service.keeping import Keeper
 from recollect.service.means import Means
 from recollect.service.placing import Place, answered_by, aside, emptied, newest
 from recollect.service.tools import Toolbox
-
-CONVERSATION_CREATED, CONVERSATION_UPDATED = "conversation.created", "conversation.updated"
 
 _log = logging.getLogger(__name__)
 
@@ -115,9 +114,12 @@ class TurnTaking:
         policy = self._request.write_policy or self._parts.options.write_policy
         place, stored = await self._begun(policy)
         told = await self._told(place)
-        written = await self._written(told, place, self._parts.toolbox.of(self._scope, self.conversation_id), bill)
+        tools = () if place.is_unknown else self._parts.toolbox.of(self._scope, self.conversation_id)
+        written = await self._written(told, place, tools, bill)
         if policy == "client":
             return self._unstored_reply(place, told, written, "client")
+        if place.is_unknown:
+            return self._unstored_reply(place, told, written, "volatile")
         try:
             appended = await self._record(place, told, written)
         except StorageUnavailableError:
@@ -149,11 +151,12 @@ class TurnTaking:
             return place._replace(window=window), stored
         except StorageUnavailableError:
             request = self._request
-            isnewest = request.regenerate is None and request.parent_id is UNSET
+            is_newest = request.regenerate is None and request.parent_id is UNSET
             if not self._parts.options.volatile_fallback or not is_newest:
                 raise
+            _log.warning("the store is away; a turn of %s is not kept", self.conversation_id)
             said = self._said()
-            return Place(None, said, said[-1]), ()
+            return Place(None, said, said[-1], is_unknown=True), ()
 
     async def _place(self) -> Place:
         request, store = self._request, self._parts.store
@@ -208,7 +211,7 @@ class TurnTaking:
             question=spoken[-1] if spoken else "",
             given=msgspec.json.encode(request.context).decode() if request.context else "",
             instructions=request.instructions,
-            remembers=not request.temporary,
+            remembers=not request.temporary and not place.is_unknown,
             without=place.aside | {question.id},
         )
         return await self._parts.contexts.tell(self._scope, place.window, shown, telling)
@@ -231,7 +234,7 @@ class TurnTaking:
         )
         reply, status, failure = await self._heard(question, draft, hear)
         responder = self._parts.responder.name
-        metadata: dict[str, Any] = {"responder": responder}
+        metadata: dict[str, Any] = {"responder": responder, **({"is_cut": True} if reply.is_cut else {})}
         if reply.repeats is not None:
             known = told.context.memory_ids
             metadata |= repeating(sources(reply.repeats, told.recalled, known, self.conversation_id))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -47,6 +47,15 @@ async def report(driver: Driver, scope: Scope, kind: str, ids: tuple[str, ...]) 
         await driver.write(scope, work)
     except StorageError as exc:
         _log.warning("the damaged records cannot be listed: %s", exc.code)
+
+
+async def reported(driver: Driver, scope: Scope, asked: Awaitable[T]) -> T:
+    """Return what is asked for; if a damaged record is in the way, write that down before it is raised."""
+    try:
+        return await asked
+    except CorruptRecordError as exc:
+        await report(driver, scope, exc.kind, (exc.record_id,))
+        raise
 
 
 def page(tx: Transaction, scope: Scope) -> tuple[Damaged, ...]:

@@ -381,6 +381,7 @@ def user(tx: Transaction, scope: Scope, erasure: Erasure) -> Receipt:
         jobs=tx.run("delete_jobs", **scoped(scope)),
         usage=tx.run("delete_usage", **scoped(scope)),
         keys=tx.run("delete_keys", **scoped(scope)),
+        preferences=tx.run("delete_preferences", **scoped(scope)),
     )
     for name in ("delete_audit", "delete_user_quarantine", "delete_agents"):
         tx.run(name, **scoped(scope))

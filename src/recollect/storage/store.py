@@ -42,7 +42,7 @@ from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
 from recollect.domain.vector import VectorBatch
 from recollect.domain.window import Backlog, Unextracted, Window, after_append, after_change, after_summary
-from recollect.errors import CorruptRecordError, StorageError
+from recollect.errors import StorageError
 from recollect.ports.erasure import Damaged
 from recollect.ports.windows import WindowCache
 from recollect.storage import (
@@ -66,6 +66,7 @@ from recollect.storage.checked import checked
 from recollect.storage.damage import Sound
 from recollect.storage.driver import Driver, Transaction, Work
 from recollect.storage.keys import KeyRecords
+from recollect.storage.preferences import PreferenceRecords
 from recollect.storage.rows import micros, scoped
 from recollect.storage.signing import Signing
 from recollect.storage.usage import UsageRecords
@@ -78,7 +79,7 @@ FEW_CONVERSATIONS = 100
 
 
 @checked
-class SqlStore(UsageRecords, KeyRecords, Signing):
+class SqlStore(PreferenceRecords, UsageRecords, KeyRecords, Signing):
     """Keep everything in one SQL database."""
 
     def __init__(self, driver: Driver, windows: WindowCache | None = None, *, window_size: int = 20) -> None:
@@ -92,11 +93,7 @@ class SqlStore(UsageRecords, KeyRecords, Signing):
         return self._windows.is_up
 
     async def _read(self, scope: Scope, work: Work[T], *, quick: bool = True) -> T:
-        try:
-            return await self._driver.read(scope, work, quick=quick)
-        except CorruptRecordError as exc:
-            await damage.report(self._driver, scope, exc.kind, (exc.record_id,))
-            raise
+        return await damage.reported(self._driver, scope, self._driver.read(scope, work, quick=quick))
 
     async def _read_sound(self, scope: Scope, kind: str, work: Work[Sound[T]], *, quick: bool = True) -> tuple[T, ...]:
         whole, corrupt = await self._read(scope, work, quick=quick)
@@ -104,11 +101,7 @@ class SqlStore(UsageRecords, KeyRecords, Signing):
         return whole
 
     async def _write(self, scope: Scope, work: Work[T]) -> T:
-        try:
-            return await self._driver.write(scope, work)
-        except CorruptRecordError as exc:
-            await damage.report(self._driver, scope, exc.kind, (exc.record_id,))
-            raise
+        return await damage.reported(self._driver, scope, self._driver.write(scope, work))
 
     async def _change(self, scope: Scope, conversation_id: str, work: Work[T], after: After[T] = unknown_window) -> T:
         """Write to one conversation whose window may be cached."""

@@ -16,7 +16,7 @@ import msgspec
 from recollect.domain.repeating import repeated_by
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, InvalidInputError
-from recollect.storage import keys, knowledge_rows, rows, usage
+from recollect.storage import keys, knowledge_rows, preferences, rows, usage
 from recollect.storage.driver import Row
 from recollect.storage.vectors import NONE, is_sound
 
@@ -90,6 +90,7 @@ _WALKS: dict[str, _Walk] = {
     "memory_versions": _Walk(read=knowledge_rows.version_from),
     "notes": _Walk(read=knowledge_rows.note_from),
     "note_versions": _Walk(read=knowledge_rows.note_version_from),
+    "preferences": _Walk(read=preferences.preferences_from),
     "jobs": _Walk(read=knowledge_rows.job_from),
     "requests": _Walk(read=_request),
     "vectors": _Walk(read=_vector, id_at=1),

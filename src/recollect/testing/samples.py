@@ -15,6 +15,7 @@ from recollect.domain.job import ClaimRequest, NewJob
 from recollect.domain.memory import NewMemory
 from recollect.domain.message import NewMessage
 from recollect.domain.note import NoteChange, NoteOperation
+from recollect.domain.preferences import PreferenceChanges
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.domain.turn import Append, ArchiveBatch, TurnRecord, Usage
@@ -96,6 +97,11 @@ def message_vectors(**vectors: Vector) -> tuple[MessageVector, ...]:
 def note(operation: NoteOperation, content: str | None = None, **more: Any) -> NoteChange:
     """Return an operation on a note."""
     return NoteChange(**_with(more, operation=operation, content=content, at=START))
+
+
+def preferences(**more: Any) -> PreferenceChanges:
+    """Return a change of what a user set."""
+    return PreferenceChanges(**_with(more, at=START))
 
 
 def job(job_id: str, **more: Any) -> NewJob:

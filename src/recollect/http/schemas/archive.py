@@ -20,7 +20,7 @@ _BATCH: list[JsonValue] = [
 class ArchivedMessageIn(MessageIn):
     """A message that a client kept until now."""
 
-    role: Literal["user", "assistant", "tool"]  # type: ignore[assignment]  # nobody archives a system message
+    role: Literal["user", "assistant", "tool"]
 
 
 class ArchiveIn(BaseModel):

@@ -286,8 +286,9 @@ class Erasing(Shelves):
                 requests=len(data.requests),
                 usage=len(data.usage),
                 keys=len(data.keys),
+                preferences=len(data.preferences),
             )
-            for shelf in (data.jobs, data.requests, data.usage, data.keys, data.audit):
+            for shelf in (data.jobs, data.requests, data.usage, data.keys, data.preferences, data.audit):
                 shelf.clear()
             return _receipt(data, scope, erasure, ("user", scope.user), erased.plus(counted))
 

@@ -17,6 +17,7 @@ from recollect.domain.job import Job
 from recollect.domain.memory import Memory, MemoryVersion
 from recollect.domain.message import Message
 from recollect.domain.note import Note, NoteVersion
+from recollect.domain.preferences import Preferences
 from recollect.domain.repeating import Repeated
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
@@ -69,6 +70,8 @@ class UserData:
     notes: dict[str, Note] = field(default_factory=dict)
     #: By agent and version.
     note_versions: dict[tuple[str, int], NoteVersion] = field(default_factory=dict)
+    #: One at the most; none if nothing was ever set.
+    preferences: list[Preferences] = field(default_factory=list)
     jobs: dict[str, QueuedJob] = field(default_factory=dict)
     #: By idempotency key.
     requests: dict[str, IdempotencyRecord] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from recollect.storage.inmemory.jobs import Jobs
 from recollect.storage.inmemory.keys import KeyShelf
 from recollect.storage.inmemory.memories import Memories
 from recollect.storage.inmemory.notes import Notes
+from recollect.storage.inmemory.preferences import PreferenceShelf
 from recollect.storage.inmemory.reading import Reading
 from recollect.storage.inmemory.recall import Recall
 from recollect.storage.inmemory.requests import Requests
@@ -36,6 +37,7 @@ class InMemoryStore(
     Memories,
     Recall,
     Notes,
+    PreferenceShelf,
     Jobs,
     Requests,
     UsageShelf,

@@ -37,6 +37,7 @@ from recollect.testing.store.parallel import (
     ParallelWorkConformance,
 )
 from recollect.testing.store.plans import PlanConformance
+from recollect.testing.store.preferences import PreferenceConformance
 from recollect.testing.store.recall import (
     MatchConformance,
     MemoryRevisionConformance,
@@ -86,6 +87,7 @@ __all__ = [
     "ParallelWorkConformance",
     "PassageConformance",
     "PlanConformance",
+    "PreferenceConformance",
     "QueueConformance",
     "RequestConformance",
     "ScopeConformance",
@@ -122,6 +124,7 @@ class StoreConformance(
     VectorConformance,
     MemoryRevisionConformance,
     NoteConformance,
+    PreferenceConformance,
     QueueConformance,
     ClaimConformance,
     RequestConformance,

@@ -35,6 +35,7 @@ from recollect.testing.samples import (
     message,
     message_vectors,
     note,
+    preferences,
     request,
     start,
     summary,
@@ -77,6 +78,7 @@ async def furnish(store: Store, scope: Scope) -> Calls:
     await store.change_memory(scope, "k1", MemoryChanges(at=after(1), importance=0.9))
     for text in ("# Tea\ngreen", "# Coffee\nblack"):
         await store.change_note(scope, note("append", text))
+    await store.change_preferences(scope, preferences(memory_enabled=False, instructions="Be brief."))
     await store.begin_request(scope, start("open"))
     await store.finish_request(scope, answer("answered"), after(1))
     await store.record_usage(scope, usage("u1", conversation_id="c1", job_id="done"))
@@ -159,6 +161,10 @@ def _knowledge_calls() -> Calls:
         "change_note": {"change": note("replace_section_by_header", "none", section_header="Tea")},
         "undo_note": {"at": after(5)},
         "note_history": {"query": NoteHistoryQuery(before_version=3)},
+        "get_preferences": {},
+        "change_preferences": {
+            "changes": preferences(memory_enabled=True, instructions="Be kind.", expected_version=1)
+        },
     }
 
 

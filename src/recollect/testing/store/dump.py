@@ -38,6 +38,7 @@ async def dump(store: Store, scope: Scope) -> dict[str, Any]:
         "history": {memory_id: await _history(store, scope, memory_id) for memory_id in sorted(known)},
         "note": await store.get_note(scope),
         "note history": await store.note_history(scope, NoteHistoryQuery(limit=ALL)),
+        "preferences": await store.get_preferences(scope),
         "jobs": await store.list_jobs(scope, JobQuery(limit=ALL)),
         "audit": audit,
         "usage": await store.usage_totals(scope, UsageQuery(limit=ALL)),

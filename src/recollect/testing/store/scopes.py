@@ -14,6 +14,7 @@ from recollect.domain.memory import MemoryQuery
 from recollect.domain.note import Note
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.passage import Unembedded
+from recollect.domain.preferences import Preferences
 from recollect.domain.scope import Scope
 from recollect.domain.usage import UsageTotals
 from recollect.errors import InvalidCursorError, MessageNotFoundError, NotFoundError, RecollectError
@@ -43,6 +44,7 @@ NOTHING: dict[str, object] = {
     "get_note": Note(agent="assistant", notes="", version=0, created_at=None, updated_at=None),
     "noting_agents": (),
     "note_history": (),
+    "get_preferences": Preferences(),
     "begin_request": None,
     "finish_request": None,
     "abandon_request": None,
@@ -63,6 +65,7 @@ CREATING = {
     "add_memories",
     "save_memories",
     "change_note",
+    "change_preferences",
     "enqueue_job",
     "record_usage",
     "signing_key",

@@ -290,6 +290,18 @@ CREATE TABLE note_versions (
     PRIMARY KEY (tenant_id, user_id, agent, version)
 );
 
+CREATE TABLE preferences (
+    tenant_id      TEXT COLLATE "C" NOT NULL,
+    user_id        TEXT COLLATE "C" NOT NULL,
+    memory_enabled BOOLEAN NOT NULL,
+    instructions   TEXT NOT NULL,
+    version        BIGINT NOT NULL,
+    updated_at     BIGINT NOT NULL,
+    checksum       BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, user_id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users
+);
+
 CREATE TABLE jobs (
     number          BIGINT GENERATED ALWAYS AS IDENTITY,
     tenant_id       TEXT COLLATE "C" NOT NULL,

@@ -5,6 +5,7 @@ DROP TABLE usage;
 DROP TABLE requests;
 DROP TABLE tombstones;
 DROP TABLE jobs;
+DROP TABLE preferences;
 DROP TABLE note_versions;
 DROP TABLE notes;
 DROP TABLE vectors;

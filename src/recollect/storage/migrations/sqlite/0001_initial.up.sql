@@ -260,6 +260,18 @@ CREATE TABLE note_versions (
     PRIMARY KEY (tenant_id, user_id, agent, version)
 ) WITHOUT ROWID;
 
+CREATE TABLE preferences (
+    tenant_id      TEXT NOT NULL,
+    user_id        TEXT NOT NULL,
+    memory_enabled INTEGER NOT NULL,
+    instructions   TEXT NOT NULL,
+    version        INTEGER NOT NULL,
+    updated_at     INTEGER NOT NULL,
+    checksum       INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, user_id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users
+) WITHOUT ROWID;
+
 CREATE TABLE jobs (
     number          INTEGER PRIMARY KEY,
     tenant_id       TEXT NOT NULL,
