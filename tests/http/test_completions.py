@@ -182,7 +182,7 @@ def test_asking_again_answers_on_a_branch_of_the_same_conversation(
     assert place_of(ask(with_model.client, *history, bot("One"), user("On"))) != place
 
 
-@pytest.mark.parametrize("fault", [Fault.REJECTED, Fault.DISCONNECT])
+@pytest.mark.parametrize("fault", [Fault.UNAUTHORISED, Fault.DISCONNECT])
 def test_what_failed_is_asked_again_in_the_same_conversation(
     with_model: Served, model: ScriptedModelServer, fault: Fault
 ) -> None:
@@ -381,9 +381,12 @@ def test_the_local_user_may_send_any_word_as_a_key(with_model: Served, bearer: s
     assert with_model.client.get("/api/conversations", headers=headers).status_code == 401
 
 
-@pytest.mark.parametrize("bearer", [f"rk_a1_{'x' * 43}", "rk_", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln", ""])
-def test_a_credential_that_proves_nothing_is_refused_also_from_the_local_user(with_model: Served, bearer: str) -> None:
-    answer = with_model.client.get("/v1/models", headers={"Authorization": f"Bearer {bearer}"})
+@pytest.mark.parametrize(
+    "header",
+    [f"Bearer rk_a1_{'x' * 43}", "Bearer rk_", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2ln", "Basic eDp5", ""],
+)
+def test_a_credential_that_proves_nothing_is_refused_also_from_the_local_user(with_model: Served, header: str) -> None:
+    answer = with_model.client.get("/v1/models", headers={"Authorization": header})
     assert error_of(answer) == (401, "authentication_error", "unauthenticated")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -22,7 +23,7 @@ from recollect.http.app import ROUTERS, create_app
 from recollect.settings import Settings
 from tests.support.listener import listening
 from tests.support.tenant_cases import CASES, Case, Ids
-from tests.support.tenant_world import CANARY, MINE, OWNER, TEXT, World, bearer, done, tenant_world, token
+from tests.support.tenant_world import CANARY, MINE, OWNER, ROOT, TEXT, World, bearer, done, tenant_world, token
 
 METHODS = {"get", "post", "put", "patch", "delete", "head", "options", "trace"}
 #: Parameters and headers with which somebody might try to be the owner.
@@ -39,6 +40,8 @@ WIDER = Case(
     body={"user": OWNER.user, "user_id": OWNER.user, "tenant": OWNER.tenant, "tenant_id": OWNER.tenant},
     headers={"X-User": OWNER.user, "X-Tenant": OWNER.tenant, "Recollect-Tenant": OWNER.tenant, "From": OWNER.user},
 )
+#: The program whose queries do not say whose rows they mean.
+UNFILTERED = "tests.support.unfiltered_queries"
 #: What others get for what is not theirs, and for what is not there.
 STATUS = {"missing": 404, "refused": 422, "same": 200}
 #: What tells one answer from another although they say the same.
@@ -53,7 +56,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         database, program = f"sqlite:///{folder / 'a.db'}", "recollect"
     else:
         database = request.getfixturevalue("shared_postgres").create_database(f"test_{uuid.uuid4().hex}")
-        program = "recollect" if request.param == "postgres" else "tests.support.unfiltered_queries"
+        program = "recollect" if request.param == "postgres" else UNFILTERED
     with tenant_world(database, folder, program=program) as opened:
         yield opened
     if request.param != "sqlite":
@@ -332,3 +335,19 @@ def test_the_owner_finds_all_that_others_do_not(world: World, credential: str) -
         if case.found and (is_reading or (credential == "token" and case.outcome == "missing")):
             status = case.status(caller, world.ids)
             assert status not in (401, 403, 404, 405, 422, 500), case
+
+
+@pytest.mark.spec("R23")
+def test_without_filters_a_missing_policy_would_show(shared_postgres: PostgresAddress, tmp_path: Path) -> None:
+    name = f"test_{uuid.uuid4().hex}"
+    database = shared_postgres.create_database(name)
+    environ = {"RECOLLECT_AUTH_MODE": "token", "PYTHONPATH": str(ROOT)}
+    with served(database, tmp_path, environ, program=UNFILTERED) as opened:
+        service = {"Authorization": f"Bearer {new_service_key(database, tmp_path)}"}
+        alice, bob = ({**service, "Recollect-User": user} for user in ("alice", "bob"))
+        done(opened.client.post("/api/conversations", json={"id": "c1"}, headers=alice))
+        assert done(opened.client.get("/api/conversations", headers=bob))["items"] == []
+        with psycopg.connect(database) as connection:
+            connection.execute("ALTER TABLE recollect.conversations DISABLE ROW LEVEL SECURITY")
+        assert [one["id"] for one in done(opened.client.get("/api/conversations", headers=bob))["items"]] == ["c1"]
+    shared_postgres.drop_database(name)

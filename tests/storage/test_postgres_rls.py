@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Any, LiteralString, TypeVar
 
@@ -23,12 +22,12 @@ from recollect.testing.samples import ALICE, BOB, STRANGER, erasure
 from recollect.testing.store.calls import call, furnish
 from recollect.testing.store.dump import dump
 from recollect.testing.store.scopes import ANY_SCOPE, ScopeConformance
+from tests.support.unfiltered_queries import without_filter
 
 T = TypeVar("T")
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-FILTER = re.compile(rb"(\w+\.)?tenant_id = %\(tenant\)s\s+AND (\w+\.)?user_id = %\(user\)s")
 GUARDED = """
 SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind = 'r' AND a.attname = 'tenant_id' ORDER BY 1
@@ -86,7 +85,7 @@ class MistakenDriver:
 
 
 def without_filters(queries: dict[str, bytes]) -> dict[str, bytes]:
-    return {name: FILTER.sub(b"TRUE", query) for name, query in queries.items()}
+    return {name: without_filter(query.decode()).encode() for name, query in queries.items()}
 
 
 def tables(admin: Connection) -> list[str]:

@@ -15,8 +15,10 @@ import msgspec
 Ids = dict[str, str]
 
 #: What somebody else must get:
-#: `missing`, `refused`: 404 or 422, in the same bytes as for ids that nobody has; `same`: as for ids that nobody has;
-#: `own`: something new of their own, under whatever ids; `end`: their own end; `admin`: 403; `open`: it is about no user; `stream`: a stream.
+#: - `missing`, `refused`: 404 or 422, in the same bytes as for ids that nobody has;
+#: - `same`: what they get for ids that nobody has;
+#: - `own`: something new of their own, whatever its id; `end`: their own end;
+#: - `admin`: 403, for it is not about users; `open`: an answer, for it is about nobody; `stream`: a stream of their own.
 Outcome = Literal["missing", "refused", "same", "own", "end", "admin", "open", "stream"]
 
 
@@ -197,6 +199,7 @@ _MEMORIES = (
     Case(f"PUT {_MEMORY}", "missing", ("$memory",), body={"importance": 0.1}),
     Case(f"PATCH {_MEMORY}", "missing", ("$memory",), body={"content": "Other"}, headers={"If-Match": '"1"'}),
     Case(f"PATCH {_MEMORY}", "missing", ("$memory",), body={"is_archived": False}),
+    Case(f"DELETE {_MEMORY}", "missing", ("$memory",), headers={"If-Match": '"1"'}),
     Case(f"GET {_OF_SESSION}", "missing", ("$conversation",)),
     Case(f"GET {_OF_SESSION}/{{memoryId}}", "missing", ("$conversation", "$memory")),
     Case(f"GET {_OF_SESSION}/{{memoryId}}", "missing", ("$mine", "$memory"), found=False),
@@ -205,8 +208,8 @@ _MEMORIES = (
     Case(f"DELETE {_OF_SESSION}/{{memoryId}}", "missing", ("$mine", "$memory"), found=False),
     Case(f"DELETE {_OF_SESSION}/{{memoryId}}", "missing", ("$conversation", "$my_memory"), found=False),
     Case(f"DELETE {_OF_SESSION}/{{memoryId}}", "missing", ("$conversation", "$memory")),
-    Case(f"DELETE {_MEMORY}", "missing", ("$memory",), headers={"If-Match": '"1"'}),
-    Case(f"DELETE {_MEMORY}", "missing", ("$memory",)),
+    # Its owner deleted it a line before.
+    Case(f"DELETE {_MEMORY}", "missing", ("$memory",), found=False),
     Case(f"DELETE {_MEMORY}", "missing", ("$pending",), query={"now": "true"}),
 )
 

@@ -34,7 +34,8 @@ WORD, CANARY = "zephyrquartz", "quillonmarsh"
 TEXT = f"{WORD} {CANARY}"
 OWNER = Scope("t1", "alice", "guide")
 ISSUER, AUDIENCE, SECRET = "https://issuer.example", "recollect", "a secret of more than thirty-two bytes"
-_ROOT = Path(__file__).parents[2]
+#: Where a server finds what tests put in its place.
+ROOT = Path(__file__).parents[2]
 
 
 class World:
@@ -104,7 +105,7 @@ def tenant_world(database: str, folder: Path, *, program: str = "recollect") -> 
     with scripted_model() as model:
         environ = {
             **model.environ,
-            "PYTHONPATH": str(_ROOT),
+            "PYTHONPATH": str(ROOT),
             "RECOLLECT_AUTH_MODE": "token",
             "RECOLLECT_AUTH_JWT_ALGORITHM": "HS256",
             "RECOLLECT_AUTH_JWT_ISSUER": ISSUER,

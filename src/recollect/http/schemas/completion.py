@@ -190,7 +190,10 @@ class CompletionIn(BaseModel):
     @property
     def offered(self) -> tuple[ToolSpec, ...]:
         """Return the tools that the client runs."""
-        return () if self.tool_choice == "none" else tuple(tool.spec() for tool in self.tools or ())
+        specs = tuple(tool.spec() for tool in self.tools or ())
+        if len({spec.name for spec in specs}) < len(specs):
+            raise InvalidInputError("two tools have the same name")
+        return () if self.tool_choice == "none" else specs
 
     @property
     def wants_usage(self) -> bool:
