@@ -1,0 +1,81 @@
+import type { Client } from "./client";
+import { readEvents } from "./events";
+import { asProblem, Problem } from "./problem";
+import type { ChatEvent } from "./types";
+
+/** What a turn is asked; it is sent again unchanged, with the same key, until it is known to be saved. */
+export interface ChatBody {
+  new_messages?: { id: string; role: "user"; content: string; created_at: string }[];
+  conversation_id?: string;
+  agent_id?: string;
+  parent_id?: string | null;
+  regenerate?: string;
+  temporary?: boolean;
+  write_policy?: "turn" | "ahead" | "client";
+}
+
+export interface Waiting {
+  /** Wait before the next attempt; rejects when it is aborted. */
+  (milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const sleep: Waiting = (milliseconds, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("aborted", "AbortError"));
+    });
+  });
+
+const ATTEMPTS = 6;
+const FIRST_WAIT = 300;
+const LONGEST_WAIT = 5_000;
+
+/**
+ * Take a turn and give its events.
+ *
+ * A connection that is lost after `start` is taken up where it broke; one that is lost before is asked again with the
+ * same key, which has one effect however often it is sent.
+ */
+export async function* chat(
+  client: Client,
+  body: ChatBody,
+  key: string,
+  options: { signal?: AbortSignal; wait?: Waiting } = {},
+): AsyncGenerator<ChatEvent> {
+  const wait = options.wait ?? sleep;
+  const signal = options.signal;
+  let messageId: string | null = null;
+  let lastId = "0";
+  for (let attempt = 0; ; ) {
+    try {
+      const answer = messageId
+        ? await client.answer("GET", `/api/chat/${encodeURIComponent(messageId)}/stream`, {
+            accept: "text/event-stream",
+            headers: { "Last-Event-ID": lastId },
+            ...(signal && { signal }),
+          })
+        : await client.answer("POST", "/api/chat", { accept: "text/event-stream", body, key, ...(signal && { signal }) });
+      if (!answer.body) throw new Problem(0, "no_stream", "The server sent no stream.");
+      for await (const event of readEvents(answer.body)) {
+        attempt = 0;
+        if (event.id) lastId = event.id;
+        const told = { event: event.event, ...JSON.parse(event.data) } as ChatEvent;
+        if (told.event === "start") messageId = told.message_id;
+        yield told;
+        if (told.event === "done") return;
+        if (told.event === "error" && !messageId) return;
+      }
+      throw new Problem(0, "cut", "The connection was lost.");
+    } catch (error) {
+      const problem = asProblem(error);
+      attempt += 1;
+      // A server that was started again knows nothing of the stream; the key finds what it saved, or takes the turn.
+      const isForgotten = messageId !== null && problem.status === 404;
+      if (isForgotten) messageId = null;
+      if ((!problem.isPassing && !isForgotten) || attempt >= ATTEMPTS) throw problem;
+      await wait(Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT), signal);
+    }
+  }
+}

@@ -1,0 +1,301 @@
+import { createStore } from "zustand/vanilla";
+import { type ChatBody, chat, type Waiting } from "../api/chat";
+import type { Client } from "../api/client";
+import { asProblem, type Problem } from "../api/problem";
+import type { ChatEvent, Conversation, MemoryUsed, Message, MessagePage, OpenedConversation, ToolCall } from "../api/types";
+import type { Archive } from "./archive";
+import type { Outbox } from "./outbox";
+
+/** A reply while it is written. */
+export interface Draft {
+  /** Null until the server begins. */
+  messageId: string | null;
+  text: string;
+  toolCalls: ToolCall[];
+  memories: MemoryUsed[];
+}
+
+/** Something that the user said and the server is not known to have. */
+export interface Pending {
+  key: string;
+  text: string;
+  /** Why it was not sent; null while it is being sent. */
+  problem: Problem | null;
+}
+
+export interface ConversationState {
+  /** The visible conversation; one that is new has no row yet. */
+  id: string;
+  isTemporary: boolean;
+  conversation: Conversation | null;
+  /** What is visible, oldest first; the source of truth for this page. */
+  messages: Message[];
+  /** The message before which older ones can be read; null at the beginning. */
+  older: string | null;
+  isLoading: boolean;
+  pending: Pending | null;
+  draft: Draft | null;
+  /** The memories that each reply was told, by the id of the reply. */
+  memories: Record<string, MemoryUsed[]>;
+  problem: Problem | null;
+}
+
+interface Parts {
+  client: Client;
+  outbox: Outbox;
+  archive: Archive;
+  newId?: () => string;
+  now?: () => Date;
+  wait?: Waiting;
+}
+
+const PAGE = 50;
+
+/** The visible conversation and everything that can be done with it. */
+export function createConversation({ client, outbox, archive, newId = () => crypto.randomUUID(), now = () => new Date(), wait }: Parts) {
+  const blank = (id: string, isTemporary = false): ConversationState => ({
+    id,
+    isTemporary,
+    conversation: null,
+    messages: [],
+    older: null,
+    isLoading: false,
+    pending: null,
+    draft: null,
+    memories: {},
+    problem: null,
+  });
+  const store = createStore<ConversationState>(() => blank(newId()));
+  const { getState, setState } = store;
+  let leaving = new AbortController();
+
+  const path = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
+  const isHere = (id: string) => getState().id === id;
+
+  /** Leave the visible conversation: what it holds back is archived, and nothing of it shows up elsewhere. */
+  function leave(id: string, isTemporary = false): void {
+    void archive.flush(getState().id);
+    leaving.abort();
+    leaving = new AbortController();
+    setState(blank(id, isTemporary), true);
+  }
+
+  async function show(id: string, read: () => Promise<OpenedConversation>): Promise<void> {
+    setState({ isLoading: true, problem: null });
+    try {
+      const { messages, next, ...conversation } = await read();
+      if (isHere(id)) setState({ id: conversation.id, conversation, messages, older: next });
+    } catch (error) {
+      if (isHere(id)) setState({ problem: asProblem(error) });
+    } finally {
+      if (isHere(id) || getState().isLoading) setState({ isLoading: false });
+    }
+  }
+
+  async function open(id: string): Promise<void> {
+    if (!isHere(id)) leave(id);
+    await show(id, () => client.get<OpenedConversation>(path(id), { signal: leaving.signal }));
+    const unsent = outbox.store.getState().waiting.find((one) => one.conversationId === id);
+    if (unsent && isHere(id) && !getState().draft) await take(unsent.body, unsent.key);
+  }
+
+  async function refresh(id: string): Promise<void> {
+    const opened = await client.get<OpenedConversation>(path(id), { signal: leaving.signal }).catch(() => null);
+    if (!opened || !isHere(id)) return;
+    const { messages, next, ...conversation } = opened;
+    const first = messages[0];
+    const kept = first ? getState().messages.filter((one) => one.seq > 0 && one.seq < first.seq) : [];
+    const isJoined = kept.length > 0 && kept.at(-1)?.seq === (first?.seq ?? 0) - 1;
+    setState({ conversation, messages: isJoined ? [...kept, ...messages] : messages, older: isJoined ? getState().older : next });
+  }
+
+  /** Take a turn: it is in the outbox before it is sent, and until it is saved. */
+  async function take(body: ChatBody, key: string): Promise<void> {
+    const id = getState().id;
+    const text = body.new_messages?.at(-1)?.content ?? "";
+    setState({ pending: { key, text, problem: null }, draft: { messageId: null, text: "", toolCalls: [], memories: [] }, problem: null });
+    if (!body.temporary) await outbox.put({ key, conversationId: id, body, at: now().toISOString() });
+    try {
+      for await (const event of chat(client, body, key, { signal: leaving.signal, ...(wait && { wait }) })) {
+        await hear(id, body, key, event);
+      }
+    } catch (error) {
+      failed(id, key, error);
+    }
+  }
+
+  function failed(id: string, key: string, error: unknown): void {
+    try {
+      const problem = asProblem(error);
+      if (!problem.isPassing) void outbox.remove(key);
+      if (isHere(id)) {
+        const pending = getState().pending;
+        setState({ draft: null, problem, pending: pending && { ...pending, problem } });
+      }
+    } catch {
+      // The conversation was left; what was said is in the outbox.
+    }
+  }
+
+  async function hear(id: string, body: ChatBody, key: string, event: ChatEvent): Promise<void> {
+    if (event.event === "saved" && event.durability !== "volatile") await outbox.remove(key);
+    if (!isHere(id)) return;
+    const draft = getState().draft ?? { messageId: null, text: "", toolCalls: [], memories: [] };
+    switch (event.event) {
+      case "start":
+        setState({ draft: { messageId: event.message_id, text: "", toolCalls: [], memories: event.memories_used } });
+        break;
+      case "delta":
+        setState({ draft: { ...draft, text: draft.text + event.text } });
+        break;
+      case "tool_call": {
+        const call = { id: event.id, tool_name: event.tool_name, input: event.input, output: null };
+        setState({ draft: { ...draft, toolCalls: [...draft.toolCalls, call] } });
+        break;
+      }
+      case "tool_result": {
+        const toolCalls = draft.toolCalls.map((one) => (one.id === event.id ? { ...one, output: event.output } : one));
+        setState({ draft: { ...draft, toolCalls } });
+        break;
+      }
+      case "error":
+        setState({ problem: asProblem(Object.assign(new Error(event.detail), { code: event.code })) });
+        break;
+      case "saved":
+        setState((state) => ({ memories: { ...state.memories, ...(draft.messageId && { [draft.messageId]: draft.memories }) } }));
+        if (event.durability === "durable") await refresh(id);
+        else await keep(id, body, draft, event.durability === "client");
+        break;
+      case "done":
+        setState({ draft: null, pending: null });
+        break;
+    }
+  }
+
+  /** Show messages that the server did not store, and archive them if that is left to us. */
+  async function keep(id: string, body: ChatBody, draft: Draft, isOurs: boolean): Promise<void> {
+    const at = now().toISOString();
+    const said = (body.new_messages ?? []).map((one) => ({ id: one.id, role: one.role, content: one.content, created_at: one.created_at }));
+    const reply = { id: draft.messageId ?? newId(), role: "assistant" as const, content: draft.text, created_at: at };
+    const known = new Set(getState().messages.map((one) => one.id));
+    const made = [...said, reply].filter((one) => !known.has(one.id));
+    setState((state) => ({ messages: [...state.messages, ...made.map((one) => unstored(id, one, draft))] }));
+    if (isOurs) await archive.add(made.map((message) => ({ conversationId: id, message })));
+  }
+
+  const said = (text: string) => [{ id: newId(), role: "user" as const, content: text, created_at: now().toISOString() }];
+
+  return {
+    store,
+    open,
+
+    /** Open the conversation that was used last. */
+    async openCurrent(): Promise<void> {
+      await show(getState().id, () => client.get<OpenedConversation>("/api/conversations/current", { signal: leaving.signal }));
+    },
+
+    /** Begin a conversation; it is stored with the first turn, and a temporary one never. */
+    begin(isTemporary = false): void {
+      leave(newId(), isTemporary);
+    },
+
+    /** Read older messages. */
+    async loadOlder(): Promise<void> {
+      const { id, older, isLoading } = getState();
+      if (older === null || isLoading) return;
+      setState({ isLoading: true });
+      try {
+        const page = await client.get<MessagePage>(`${path(id)}/messages`, { query: { before: older, limit: PAGE }, signal: leaving.signal });
+        if (isHere(id)) setState((state) => ({ messages: [...page.items, ...state.messages], older: page.next }));
+      } catch (error) {
+        if (isHere(id)) setState({ problem: asProblem(error) });
+      } finally {
+        if (isHere(id)) setState({ isLoading: false });
+      }
+    },
+
+    /** Say something; in a temporary chat the whole conversation is sent along, for nobody else has it. */
+    async send(text: string): Promise<void> {
+      const { id, isTemporary, messages, draft } = getState();
+      if (draft || !text.trim()) return;
+      if (isTemporary) {
+        const earlier = messages.map((one) => ({ id: one.id, role: one.role as "user", content: one.content, created_at: one.created_at }));
+        await take({ new_messages: [...earlier, ...said(text)], temporary: true }, newId());
+      } else {
+        await take({ conversation_id: id, new_messages: said(text) }, newId());
+      }
+    },
+
+    /** Say something else in the place of a message, on a branch of its own. */
+    async edit(message: Message, text: string): Promise<void> {
+      if (getState().draft || !text.trim()) return;
+      await take({ conversation_id: getState().id, parent_id: message.parent_id, new_messages: said(text) }, newId());
+    },
+
+    /** Have a message answered again, on a branch of its own. */
+    async regenerate(messageId: string): Promise<void> {
+      if (getState().draft) return;
+      await take({ conversation_id: getState().id, regenerate: messageId }, newId());
+    },
+
+    /** Send again what could not be sent. */
+    async retry(): Promise<void> {
+      const pending = getState().pending;
+      const unsent = outbox.store.getState().waiting.find((one) => one.key === pending?.key);
+      if (unsent && !getState().draft) await take(unsent.body, unsent.key);
+    },
+
+    /** Give up what could not be sent. */
+    async discard(): Promise<void> {
+      const pending = getState().pending;
+      if (pending) await outbox.remove(pending.key);
+      setState({ pending: null, problem: null });
+    },
+
+    /** End the reply where it is; what was written stays. */
+    async stop(): Promise<void> {
+      const messageId = getState().draft?.messageId;
+      if (messageId) await client.post("/api/chat/stop", { message_id: messageId }).catch(() => undefined);
+    },
+
+    /** Show the branch that goes through this message. */
+    async selectBranch(messageId: string): Promise<void> {
+      const id = getState().id;
+      await client.patch(path(id), { head_id: messageId });
+      await refresh(id);
+    },
+
+    /** Empty the conversation. */
+    async clear(): Promise<void> {
+      const id = getState().id;
+      await client.post("/api/chat/clear", { session_id: id });
+      if (isHere(id)) setState({ messages: [], older: null, memories: {} });
+      await refresh(id);
+    },
+
+    refresh: () => refresh(getState().id),
+  };
+}
+
+export type ConversationStore = ReturnType<typeof createConversation>;
+
+function unstored(conversationId: string, one: { id: string; role: "user" | "assistant"; content: string; created_at: string }, draft: Draft): Message {
+  return {
+    id: one.id,
+    conversation_id: conversationId,
+    seq: 0,
+    parent_id: null,
+    role: one.role,
+    name: null,
+    content: one.content,
+    status: "complete",
+    created_at: one.created_at,
+    tool_calls: one.role === "assistant" ? draft.toolCalls : [],
+    tool_call_id: null,
+    suggested_values: null,
+    suggested_actions: null,
+    custom_payload: null,
+    metadata: {},
+    siblings: [],
+  };
+}

@@ -1,0 +1,179 @@
+import { beforeEach, expect, test } from "vitest";
+import { Client } from "../src/api/client";
+import type { Message } from "../src/api/types";
+import { createArchive, type Unarchived } from "../src/state/archive";
+import { createConversation } from "../src/state/conversation";
+import { createOutbox, type Unsent } from "../src/state/outbox";
+import type { Shelf } from "../src/state/shelf";
+import { json, lost, PlayedServer, problem, stream } from "./server";
+
+function memoryShelf<T>(): Shelf<T> & { things: Map<string, T> } {
+  const things = new Map<string, T>();
+  return {
+    things,
+    put: async (name, thing) => void things.set(name, thing),
+    remove: async (name) => void things.delete(name),
+    all: async () => [...things.entries()],
+  };
+}
+
+const wait = async () => undefined;
+const usage = { input_tokens: 0, output_tokens: 0 };
+const memory = { id: "mem", memory_type: "fact", content: "Lives in Oslo", why: "pinned" };
+const message = (seq: number, id = `m${seq}`): Message =>
+  ({ id, conversation_id: "c", seq, role: seq % 2 ? "user" : "assistant", content: id, parent_id: seq > 1 ? `m${seq - 1}` : null }) as Message;
+const opened = (messages: Message[], next: string | null = null) => json({ id: "c", title: "T", messages, next });
+const turn = (durability = "durable", reply = "reply"): [string, unknown][] => [
+  ["start", { conversation_id: "c", session_id: "c", message_id: reply, memories_used: [memory] }],
+  ["delta", { text: "Hel" }],
+  ["delta", { text: "lo" }],
+  ["saved", { durability, messages: [] }],
+  ["done", { status: "complete", usage }],
+];
+
+let server: PlayedServer;
+let shelf: ReturnType<typeof memoryShelf<Unsent>>;
+let archiveShelf: ReturnType<typeof memoryShelf<Unarchived>>;
+let beacons: string[];
+let ids: number;
+
+function page() {
+  const client = new Client(server.fetch);
+  const outbox = createOutbox(shelf);
+  const archive = createArchive({
+    client,
+    shelf: archiveShelf,
+    beacon: (_, text) => beacons.push(text) > 0,
+    rules: () => ({ everyMessages: 4, everyMinutes: 5 }),
+    later: () => () => undefined,
+  });
+  const conversation = createConversation({ client, outbox, archive, wait, newId: () => `id${++ids}` });
+  return { outbox, archive, conversation, state: () => conversation.store.getState() };
+}
+
+beforeEach(() => {
+  server = new PlayedServer();
+  shelf = memoryShelf();
+  archiveShelf = memoryShelf();
+  beacons = [];
+  ids = 0;
+});
+
+test("what is said is in the outbox before it is sent and until it is saved", async () => {
+  const { conversation, state } = page();
+  server.on(/POST \/api\/chat$/, (seen) => {
+    expect([...shelf.things.values()].map((one) => one.key)).toEqual([seen.headers["Idempotency-Key"]]);
+    return stream(turn());
+  });
+  server.on(/GET \/api\/conversations\//, opened([message(1), message(2)]));
+  await conversation.send("Hi");
+  expect(shelf.things.size).toBe(0);
+  expect([state().messages.length, state().draft, state().pending]).toEqual([2, null, null]);
+  expect(state().memories.reply).toEqual([memory]);
+});
+
+test("what could not be sent is sent by the next page, with the same key and the same words", async () => {
+  const first = page();
+  server.on(/POST \/api\/chat$/, lost());
+  await first.conversation.send("Remember the blue door");
+  expect([first.state().pending?.text, first.state().problem?.code]).toEqual(["Remember the blue door", "away"]);
+  const [unsent] = [...shelf.things.values()];
+
+  const second = page();
+  server.on(/POST \/api\/chat$/, stream(turn())).on(/GET/, json({ id: unsent?.conversationId, messages: [], next: null }));
+  await second.outbox.load();
+  await second.conversation.open(unsent?.conversationId ?? "");
+  const sent = server.seen.filter((one) => one.method === "POST");
+  expect(new Set(sent.map((one) => one.headers["Idempotency-Key"])).size).toBe(1);
+  expect(sent.at(-1)?.body).toEqual(sent[0]?.body);
+  expect(shelf.things.size).toBe(0);
+});
+
+test("a refusal is shown and not kept for ever", async () => {
+  const { conversation, state } = page();
+  server.on(/POST \/api\/chat$/, problem(422, "invalid_input"));
+  await conversation.send("x");
+  expect([shelf.things.size, state().problem?.code, state().draft]).toEqual([0, "invalid_input", null]);
+});
+
+test("a browser that keeps nothing is told of", async () => {
+  shelf.put = () => Promise.reject(new Error("quota"));
+  const { conversation, outbox } = page();
+  server.on(/POST \/api\/chat$/, () => {
+    expect(outbox.store.getState().isKept).toBe(false);
+    return stream(turn());
+  });
+  server.on(/GET/, opened([]));
+  await conversation.send("Hi");
+});
+
+test("what comes for a conversation that was left does not show in another", async () => {
+  const { conversation, state } = page();
+  server.on(/GET \/api\/conversations\/c2/, json({ id: "c2", title: null, messages: [message(9)], next: null }));
+  server.on(/POST \/api\/chat$/, async () => {
+    await conversation.open("c2");
+    return stream(turn());
+  });
+  await conversation.send("Hi");
+  expect([state().id, state().draft, state().messages.map((one) => one.seq)]).toEqual(["c2", null, [9]]);
+});
+
+test("older pages come before what is shown", async () => {
+  const { conversation, state } = page();
+  server.on(/GET \/api\/conversations\/c$/, opened([message(3), message(4)], "m3"));
+  server.on(/GET \/api\/conversations\/c\/messages/, json({ items: [message(1), message(2)], next: null }));
+  await conversation.open("c");
+  await conversation.loadOlder();
+  await conversation.loadOlder();
+  expect([state().messages.map((one) => one.seq), state().older]).toEqual([[1, 2, 3, 4], null]);
+  expect(server.seen.length).toBe(2);
+});
+
+test("an edit answers the parent of the message that it replaces", async () => {
+  const { conversation } = page();
+  server.on(/POST \/api\/chat$/, stream(turn())).on(/GET/, opened([message(1)]));
+  await conversation.open("c");
+  await conversation.edit(message(1), "Other words");
+  const body = server.seen.find((one) => one.method === "POST")?.body as { parent_id: unknown };
+  expect(body.parent_id).toBeNull();
+});
+
+test("a temporary chat sends what was said along and keeps nothing", async () => {
+  const { conversation, state } = page();
+  conversation.begin(true);
+  server.on(/POST \/api\/chat$/, () => stream(turn("volatile", `r${ids}`)));
+  await conversation.send("one");
+  await conversation.send("two");
+  const bodies = server.seen.map((one) => one.body as { temporary: boolean; new_messages: { content: string }[] });
+  expect(bodies.map((one) => one.temporary)).toEqual([true, true]);
+  expect(bodies[1]?.new_messages.map((one) => one.content)).toEqual(["one", "Hello", "two"]);
+  expect([shelf.things.size, archiveShelf.things.size, state().messages.length]).toEqual([0, 0, 4]);
+});
+
+test("messages that the client keeps are archived after so many, when left, and by the page that leaves", async () => {
+  const { conversation, archive } = page();
+  const batches: number[] = [];
+  server.on(/POST \/api\/chat$/, () => stream(turn("client", `r${ids}`)));
+  server.on(/archive_token/, json({ archive_token: "t", expires_at: "2999-01-01T00:00:00Z", session_id: "c" }));
+  server.on(/archive_messages/, (seen) => {
+    batches.push((seen.body as { messages_batch: unknown[] }).messages_batch.length);
+    return json({});
+  });
+  await conversation.send("one");
+  expect([batches, archiveShelf.things.size]).toEqual([[], 2]);
+  expect(archive.leave()).toBe(2);
+  expect(JSON.parse(beacons[0] ?? "").messages_batch.length).toBe(2);
+  await conversation.send("two");
+  expect([batches, archiveShelf.things.size]).toEqual([[4], 0]);
+});
+
+test("archiving that fails is told of calmly, kept, and tried again", async () => {
+  const { archive } = page();
+  server.on(/archive_token/, lost()).on(/archive_messages/, lost(), json({}));
+  const unarchived = { conversationId: "c", message: { id: "m", role: "user" as const, content: "x", created_at: "2026-01-01T00:00:00Z" } };
+  await archive.add([unarchived]);
+  await archive.flush();
+  expect([archive.store.getState().failure, archiveShelf.things.size]).toEqual(["The server cannot be reached.", 1]);
+  await archive.flush();
+  expect([archive.store.getState().failure, archiveShelf.things.size]).toEqual([null, 0]);
+});
