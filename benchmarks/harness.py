@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How often something happened for one operation of a system: a number that no machine changes."""
+    """A number that is no row: how often something happens in one operation, or what its name says."""
 
     work: str
     system: str
@@ -149,9 +149,9 @@ class Report:
         if self.rows:
             self._show_rows()
         if self.counts:
-            table = Table("count", "system", Column("for each operation", justify="right"))
+            table = Table("count", "system", Column("number", justify="right"))
             for one in self.counts:
-                table.add_row(one.work, one.system, f"{one.count:.2f}")
+                table.add_row(one.work, one.system, f"{one.count:,.2f}")
             self._console.print(table)
 
     def _show_rows(self) -> None:

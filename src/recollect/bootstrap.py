@@ -39,6 +39,7 @@ from recollect.service.lifecycle import EXPIRE, PRUNE, Lifecycle, LifecycleOptio
 from recollect.service.means import Means
 from recollect.service.notes import Notes
 from recollect.service.patience import Pace
+from recollect.service.preferences import UserPreferences
 from recollect.service.readiness import ReadinessCheck
 from recollect.service.recollect import Outside, Recollect, UseCases
 from recollect.service.streams import StreamOptions, Streams
@@ -126,6 +127,7 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
         recall=memory.recall,
         forgetting=memory.forgetting,
         notes=notes,
+        preferences=UserPreferences(store, means),
         embedding=memory.embedding,
         lifecycle=lifecycle,
         ledger=ledger,

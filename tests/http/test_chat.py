@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import uuid
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -18,13 +16,11 @@ import pytest
 from psycopg import sql
 
 from recollect.domain.turn import Usage
-from recollect.ports.chat_model import ToolCallRequest
-from recollect.providers.responder import MAX_ROUNDS
-from recollect.testing.models import Fault, ScriptedReply
-from tests.support.chat_client import CHAT, heard, said
+from recollect.testing.models import Fault, ScriptedModelServer, ScriptedReply
+from tests.support.chat_client import CHAT, heard, said, unique
 from tests.support.http_conversations import conversation, ids, new_name, page, problem
-from tests.support.scripted_model import ModelThread, scripted_model
-from tests.support.server_process import served
+from tests.support.scripted_model import asked, prompt
+from tests.support.server_process import Served
 
 MESSAGE_FIELDS = {
     "id", "conversation_id", "seq", "parent_id", "role", "name", "content", "status", "created_at", "tool_calls",
@@ -32,47 +28,27 @@ MESSAGE_FIELDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelThread]:
-    with scripted_model() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def client(
-    served_database: str, model: ModelThread, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[httpx2.Client]:
-    with served(served_database, tmp_path_factory.mktemp("server"), model.environ) as opened:
-        yield opened.client
-
-
-@pytest.fixture(autouse=True)
-def _fresh_script(model: ModelThread) -> None:
+@pytest.fixture
+def client(with_model: Served, model: ScriptedModelServer) -> httpx2.Client:
     model.script()
+    return with_model.client
 
 
 def seed(number: int, text: str, sender: str = "user", **more: Any) -> dict[str, Any]:
     return {"id": f"m{number}", "text": text, "sender": sender, "timestamp": f"2026-05-17T09:{number:02}:00Z", **more}
 
 
-def call(tool_name: str, number: int = 1, **given: Any) -> ScriptedReply:
-    request = ToolCallRequest(id=f"call-{number}", tool_name=tool_name, input=given)
-    return ScriptedReply(text=(), tool_calls=(request,))
-
-
 def contents(client: httpx2.Client, conversation_id: str) -> list[str]:
     return [one["content"] for one in page(client, conversation_id)["items"]]
-
-
-def unique(word: str) -> str:
-    return f"{word}{uuid.uuid4().hex[:12]}"
 
 
 # Both forms of a request
 
 
 @pytest.mark.spec("S4.4")
-def test_a_turn_without_a_conversation_begins_one_and_tells_its_id(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_turn_without_a_conversation_begins_one_and_tells_its_id(
+    client: httpx2.Client, model: ScriptedModelServer
+) -> None:
     model.script(ScriptedReply(text=("Her name ", "is Miso."), usage=Usage(input_tokens=11, output_tokens=4)))
     turn = said(client, "What is my cat called?")
     assert set(turn) == {
@@ -92,16 +68,18 @@ def test_a_turn_without_a_conversation_begins_one_and_tells_its_id(client: httpx
     again = said(client, "And now?", conversation_id=turn["conversation_id"])
     assert again["conversation_id"] == turn["conversation_id"]
     assert again["message"]["seq"] == 4
-    assert "What is my cat called?" in model.prompt()
+    assert "What is my cat called?" in prompt(model)
 
 
 @pytest.mark.spec("S2.9")
-def test_what_the_client_has_not_archived_is_stored_with_the_turn(client: httpx2.Client, model: ModelThread) -> None:
+def test_what_the_client_has_not_archived_is_stored_with_the_turn(
+    client: httpx2.Client, model: ScriptedModelServer
+) -> None:
     name = new_name()
     new = [seed(1, "My cat is Miso."), seed(2, "Nice.", "ai"), seed(3, "How old is she?")]
     turn = said(client, new_messages=new, session_id=name, agent_id="helper")
     assert (turn["session_id"], turn["user_message_ids"]) == (name, ["m1", "m3"])
-    assert "My cat is Miso." in model.prompt()
+    assert "My cat is Miso." in prompt(model)
     stored = page(client, name)["items"]
     assert ids(stored) == ["m1", "m2", "m3", turn["message"]["id"]]
     assert [one["role"] for one in stored] == ["user", "assistant", "user", "assistant"]
@@ -117,19 +95,19 @@ def test_both_forms_say_the_same(client: httpx2.Client) -> None:
     one = said(client, "How are you?", conversation_id=new_name())
     other = said(client, new_messages=[{"role": "user", "content": "How are you?"}], session_id=new_name())
     for turn in (one, other):
-        (asked, answered) = page(client, turn["session_id"])["items"]
-        assert (asked["content"], answered["content"]) == ("How are you?", "How are you?")
-        assert [asked["id"]] == turn["user_message_ids"]
-        assert answered["parent_id"] == asked["id"]
+        (question, answered) = page(client, turn["session_id"])["items"]
+        assert (question["content"], answered["content"]) == ("How are you?", "How are you?")
+        assert [question["id"]] == turn["user_message_ids"]
+        assert answered["parent_id"] == question["id"]
 
 
 @pytest.mark.spec("S4.4")
 def test_what_the_application_says_of_the_moment_is_told_to_the_model(
-    client: httpx2.Client, model: ModelThread
+    client: httpx2.Client, model: ScriptedModelServer
 ) -> None:
     place = unique("page")
     said(client, "What is this?", context={"open": place, "items": [1, 2]})
-    assert place in model.prompt()
+    assert place in prompt(model)
 
 
 @pytest.mark.spec("S4.4")
@@ -155,40 +133,44 @@ def test_what_the_application_says_of_the_moment_is_told_to_the_model(
         {"message": 3},
     ],
 )
-def test_what_cannot_be_a_turn_is_refused(client: httpx2.Client, body: dict[str, Any], model: ModelThread) -> None:
+def test_what_cannot_be_a_turn_is_refused(
+    client: httpx2.Client, body: dict[str, Any], model: ScriptedModelServer
+) -> None:
     assert problem(client.post(CHAT, json={"new_messages": [{"role": "user", "content": ""}]}))[0] == 422
-    asked = len(model.asked)
+    before = len(asked(model))
     assert problem(client.post(CHAT, json=body)) == (422, "invalid_input")
-    assert len(model.asked) == asked
+    assert len(asked(model)) == before
 
 
 # Branches
 
 
 @pytest.mark.spec("S4.4")
-def test_an_edit_begins_a_branch_and_the_model_sees_only_that(client: httpx2.Client, model: ModelThread) -> None:
+def test_an_edit_begins_a_branch_and_the_model_sees_only_that(
+    client: httpx2.Client, model: ScriptedModelServer
+) -> None:
     name = new_name()
     first, wrong, right = unique("first"), unique("wrong"), unique("right")
     begun = said(client, first, conversation_id=name)
     said(client, wrong, conversation_id=name)
     edited = said(client, right, conversation_id=name, parent_id=begun["message"]["id"])
-    assert (first in model.prompt(), wrong in model.prompt(), right in model.prompt()) == (True, False, True)
+    assert (first in prompt(model), wrong in prompt(model), right in prompt(model)) == (True, False, True)
     assert contents(client, name) == [first, first, right, right]
     assert edited["message"]["seq"] == 6
     after = unique("after")
     said(client, after, conversation_id=name)
-    assert (wrong in model.prompt(), right in model.prompt()) == (False, True)
+    assert (wrong in prompt(model), right in prompt(model)) == (False, True)
     preview = client.get(f"/api/conversations/{name}/context").json()
     assert (wrong in json.dumps(preview), right in json.dumps(preview)) == (False, True)
 
 
 @pytest.mark.spec("S4.4")
-def test_an_edit_of_the_first_message_begins_at_the_root(client: httpx2.Client, model: ModelThread) -> None:
+def test_an_edit_of_the_first_message_begins_at_the_root(client: httpx2.Client, model: ScriptedModelServer) -> None:
     name = new_name()
     wrong, right = unique("wrong"), unique("right")
     said(client, wrong, conversation_id=name)
     said(client, right, conversation_id=name, parent_id=None)
-    assert (wrong in model.prompt(), right in model.prompt()) == (False, True)
+    assert (wrong in prompt(model), right in prompt(model)) == (False, True)
     stored = page(client, name)["items"]
     assert [(one["content"], one["parent_id"] is None) for one in stored] == [(right, True), (right, False)]
     assert len(stored[0]["siblings"]) == 2
@@ -196,7 +178,9 @@ def test_an_edit_of_the_first_message_begins_at_the_root(client: httpx2.Client, 
 
 @pytest.mark.spec("S4.4")
 @pytest.mark.parametrize("which", ["reply", "question"])
-def test_regenerating_gives_another_answer_to_the_same(client: httpx2.Client, model: ModelThread, which: str) -> None:
+def test_regenerating_gives_another_answer_to_the_same(
+    client: httpx2.Client, model: ScriptedModelServer, which: str
+) -> None:
     name = new_name()
     riddle = unique("riddle")
     model.script(*(ScriptedReply(text=(text,)) for text in ("before", f"one {riddle}", "two")))
@@ -205,20 +189,22 @@ def test_regenerating_gives_another_answer_to_the_same(client: httpx2.Client, mo
     chosen = turn["message"]["id"] if which == "reply" else turn["user_message_ids"][0]
     other = said(client, conversation_id=name, regenerate=chosen)
     assert other["user_message_ids"] == []
-    shown = [message.text for message in model.asked[-1].messages if "<recalled>" not in message.text]
+    shown = [message.text for message in asked(model)[-1].messages if "<recalled>" not in message.text]
     assert shown == ["hello", "before", "a riddle, please"]
-    assert riddle not in model.prompt()
+    assert riddle not in prompt(model)
     assert contents(client, name) == ["hello", "before", "a riddle, please", "two"]
     assert other["message"]["parent_id"] == turn["user_message_ids"][0]
     assert page(client, name)["items"][-1]["siblings"] == [turn["message"]["id"], other["message"]["id"]]
 
 
-def test_a_branch_far_back_shows_nothing_that_came_later(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_branch_far_back_shows_nothing_that_came_later(client: httpx2.Client, model: ScriptedModelServer) -> None:
     name = conversation(client, *(f"old {number} end" for number in range(1, 80)))
     said(client, "from here", conversation_id=name, parent_id="m3")
-    prompt = model.prompt()
-    assert all(f"old {number} end" in prompt for number in (1, 2, 3))
-    assert not any(f"old {number} end" in "\n".join(one.text for one in model.asked[-1].messages) for number in (4, 79))
+    told = prompt(model)
+    assert all(f"old {number} end" in told for number in (1, 2, 3))
+    assert not any(
+        f"old {number} end" in "\n".join(one.text for one in asked(model)[-1].messages) for number in (4, 79)
+    )
     assert contents(client, name) == ["old 1 end", "old 2 end", "old 3 end", "from here", "from here"]
 
 
@@ -266,7 +252,7 @@ def test_a_reply_that_the_client_archives_later_is_no_second_message(client: htt
 @pytest.mark.spec("S4.4")
 @pytest.mark.parametrize("as_stream", [False, True])
 def test_a_temporary_turn_leaves_nothing_behind(
-    client: httpx2.Client, model: ModelThread, served_database: str, as_stream: bool
+    client: httpx2.Client, model: ScriptedModelServer, served_database: str, as_stream: bool
 ) -> None:
     known, word = unique("known"), unique("whisper")
     kept = said(client, f"My locker is {known}.")
@@ -279,7 +265,7 @@ def test_a_temporary_turn_leaves_nothing_behind(
     else:
         turn = said(client, f"Forget {word}, where is my locker?", key=unique("k"), **fields)
         assert (turn["durability"], turn["memories_used"], turn["message"]["seq"]) == ("volatile", [], 0)
-    assert (known in model.prompt(), word in model.prompt()) == (False, True)
+    assert (known in prompt(model), word in prompt(model)) == (False, True)
     assert client.get("/api/usage").json() == usage
     assert rows(served_database) == before
     assert client.get("/api/conversations", params={"q": word}).json()["items"] == []
@@ -308,78 +294,6 @@ def rows(database: str) -> Counter[str]:
     return Counter({name: row[0] for name, row in counted.items() if row is not None})
 
 
-# Memory and tools
-
-
-@pytest.mark.spec("S4.4")
-def test_the_memories_that_the_model_was_told_come_with_the_answer_and_with_why(client: httpx2.Client) -> None:
-    town = unique("Town")
-    made = client.post("/api/memories", json={"content": f"The user lives in {town}.", "memory_type": "fact"}).json()
-    turn = said(client, f"Is {town} a place for cats?")
-    (used,) = [one for one in turn["memories_used"] if one["id"] == made["id"]]
-    assert set(used) == {"id", "memory_type", "content", "why"}
-    assert (used["memory_type"], used["content"]) == ("fact", f"The user lives in {town}.")
-    assert used["why"]
-    start = heard(client, f"Is {town} a place for dogs?")[0]
-    assert [one["content"] for one in start.data["memories_used"] if one["id"] == made["id"]] == [used["content"]]
-
-
-@pytest.mark.spec("S2.6")
-def test_a_model_keeps_notes_by_its_tool_and_the_calls_are_stored_with_their_outputs(
-    client: httpx2.Client, model: ModelThread
-) -> None:
-    agent, line = unique("agent"), unique("tea")
-    noted = call("manage_long_term_memory", operation="append", content=f"likes {line}")
-    model.script(noted, ScriptedReply(text=("Noted.",)))
-    turn = said(client, "I like tea.", agent_id=agent)
-    assert turn["message"]["content"] == "Noted."
-    assert client.get("/api/notes", params={"agent": agent}).json()["notes"] == f"likes {line}"
-    asked, called, result, answered = page(client, turn["conversation_id"])["items"]
-    assert [one["role"] for one in (asked, called, result, answered)] == ["user", "assistant", "tool", "assistant"]
-    (shown,) = called["tool_calls"]
-    assert (shown["tool_name"], shown["input"]) == (
-        "manage_long_term_memory",
-        {"operation": "append", "content": f"likes {line}"},
-    )
-    assert shown["output"] == result["content"]
-    assert result["tool_call_id"] == shown["id"]
-    assert [tool.name for tool in model.asked[-1].tools] == ["manage_long_term_memory", "search_memory"]
-    assert turn["usage"] == {"input_tokens": 14, "output_tokens": 6}
-
-
-def test_a_model_searches_what_was_said_in_other_conversations(client: httpx2.Client, model: ModelThread) -> None:
-    word = unique("harbour")
-    said(client, f"The key lies under the {word} stone.")
-    model.script(call("search_memory", query=f"{word} stone"), ScriptedReply(text=("Under it.",)))
-    events = heard(client, "Where is it?", conversation_id=new_name())
-    (called,) = [one.data for one in events if one.name == "tool_call"]
-    (returned,) = [one.data for one in events if one.name == "tool_result"]
-    assert called == {"id": "call-1", "tool_name": "search_memory", "input": {"query": f"{word} stone"}}
-    assert returned["id"] == "call-1"
-    assert f"The key lies under the {word} stone." in returned["output"]
-    assert returned["output"] in [message.text for message in model.asked[-1].messages if message.role == "tool"]
-
-
-def test_a_model_that_calls_for_ever_is_ended(client: httpx2.Client, model: ModelThread) -> None:
-    before = len(model.asked)
-    model.script(*(call("search_memory", number, query="more") for number in range(100)))
-    turn = said(client, "go on")
-    assert len(model.asked) - before == MAX_ROUNDS
-    assert turn["message"]["status"] == "failed"
-    stored = page(client, turn["conversation_id"])["items"]
-    assert Counter(one["role"] for one in stored) == {"user": 1, "assistant": MAX_ROUNDS + 1, "tool": MAX_ROUNDS}
-    assert stored[0]["content"] == "go on"
-
-
-def test_a_wrong_call_is_told_to_the_model_and_the_turn_goes_on(client: httpx2.Client, model: ModelThread) -> None:
-    calls = [call("search_memory", 1), call("search_memory", 2, query="x", limit=0), call("launch", 3)]
-    model.script(*calls, ScriptedReply(text=("Sorry.",)))
-    turn = said(client, "do it")
-    outputs = [one["content"] for one in page(client, turn["conversation_id"])["items"] if one["role"] == "tool"]
-    assert [output.startswith("Error: ") for output in outputs] == [True, True, True]
-    assert turn["message"]["content"] == "Sorry."
-
-
 # Failures and retries
 
 
@@ -388,7 +302,7 @@ def test_a_wrong_call_is_told_to_the_model_and_the_turn_goes_on(client: httpx2.C
     "fault", [Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.EMPTY, Fault.DISCONNECT, Fault.GARBAGE]
 )
 def test_a_model_that_fails_loses_nothing_of_what_was_said(
-    client: httpx2.Client, model: ModelThread, fault: Fault
+    client: httpx2.Client, model: ScriptedModelServer, fault: Fault
 ) -> None:
     model.script(ScriptedReply(fault=fault))
     turn = said(client, "are you there?")
@@ -403,7 +317,7 @@ def test_a_model_that_fails_loses_nothing_of_what_was_said(
 
 
 @pytest.mark.spec("R7")
-def test_fifty_requests_with_one_key_have_one_effect(client: httpx2.Client, model: ModelThread) -> None:
+def test_fifty_requests_with_one_key_have_one_effect(client: httpx2.Client, model: ScriptedModelServer) -> None:
     name, key = new_name(), unique("key")
     model.script(ScriptedReply(text=("one",), delay=0.5))
     body = {"message": "only once", "conversation_id": name}
@@ -436,7 +350,7 @@ def test_a_retry_of_messages_without_ids_and_times_gets_the_first_answer(client:
     assert contents(client, first["conversation_id"]) == ["hi", "hello", "hello"]
 
 
-def test_a_failed_reply_is_the_same_for_a_retry(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_failed_reply_is_the_same_for_a_retry(client: httpx2.Client, model: ScriptedModelServer) -> None:
     key = unique("key")
     model.script(ScriptedReply(fault=Fault.OVERLOADED))
     first = heard(client, "hello", key=key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,12 @@ import httpx2
 import psutil
 import pytest
 
-from recollect.testing.models import Fault, ScriptedReply
+from recollect.testing.models import Fault, ScriptedModelServer, ScriptedReply
 from tests.support.chat_client import CHAT, heard, said
 from tests.support.http_conversations import new_name, page, problem
+from tests.support.played_model import ALONE
 from tests.support.retrying_clients import RetryingClients, check_nothing_lost_or_twice, everything
-from tests.support.scripted_model import ModelThread, scripted_model
+from tests.support.scripted_model import wait_asked, wait_closed
 from tests.support.server_process import Served, served
 from tests.support.servers import PostgresServer
 
@@ -29,10 +30,9 @@ QUIET = {"RECOLLECT_JOBS_INSIDE": "false", "RECOLLECT_STORAGE_POOL_TIMEOUT_SECON
 MOST_SECONDS = 5 * 10
 
 
-@pytest.fixture
-def model() -> Iterator[ModelThread]:
-    with scripted_model() as opened:
-        yield opened
+def asking(model: ScriptedModelServer, **more: str) -> dict[str, str]:
+    """Return the settings of a server that asks this model for chat alone, for as many streams as there are."""
+    return {**ALONE, "RECOLLECT_MODEL_URL": model.url, "RECOLLECT_SERVER_MAX_STREAMS": "0", **more}
 
 
 # The store
@@ -114,10 +114,10 @@ def dropped(port: int, conversation_id: str) -> None:
 
 @pytest.mark.spec("R17", "R16")
 def test_clients_that_drop_a_stream_lose_neither_their_message_nor_what_was_said(
-    model: ModelThread, tmp_path: Path, count: Callable[[int, int], int]
+    model: ScriptedModelServer, tmp_path: Path, count: Callable[[int, int], int]
 ) -> None:
     names = [f"dropped-{number}" for number in range(count(20, 200))]
-    environ = {**model.environ, "RECOLLECT_SERVER_MAX_STREAMS": "0", "RECOLLECT_SERVER_RESUME_SECONDS": "0.5"}
+    environ = asking(model, RECOLLECT_SERVER_RESUME_SECONDS="0.5")
     with served(f"sqlite:///{tmp_path / 'r.db'}", tmp_path, environ) as opened:
         said(opened.client, "warm")
         before = connections(opened)
@@ -130,7 +130,7 @@ def test_clients_that_drop_a_stream_lose_neither_their_message_nor_what_was_said
                 ("assistant", "Once upon", "interrupted"),
             ]
         # Whoever still wrote a reply would still be connected with the model.
-        model.wait_closed()
+        wait_closed(model)
         assert connections(opened) <= before
         assert said(opened.client, "still there?")["durability"] == "durable"
 
@@ -150,13 +150,14 @@ def kept(client: httpx2.Client, conversation_id: str) -> list[tuple[str, str, st
 
 @pytest.mark.spec("R18")
 def test_a_server_that_is_told_to_end_keeps_fifty_replies_as_far_as_they_came(
-    model: ModelThread, tmp_path: Path
+    model: ScriptedModelServer, tmp_path: Path
 ) -> None:
     database = f"sqlite:///{tmp_path / 'r.db'}"
     names = [f"open-{number}" for number in range(50)]
-    environ = {**model.environ, "RECOLLECT_SERVER_MAX_STREAMS": "0"}
+    environ = asking(model)
     with served(database, tmp_path, environ) as opened, ThreadPoolExecutor(50) as threads:
         acknowledged = said(opened.client, "remember me")
+        before = len(model.seen)
         model.script(*(ScriptedReply(text=("Well", "..."), fault=Fault.STALL) for _ in names))
         base = opened.client.base_url
 
@@ -165,7 +166,7 @@ def test_a_server_that_is_told_to_end_keeps_fifty_replies_as_far_as_they_came(
                 return [one.name for one in heard(client, f"about {name}", conversation_id=name)]
 
         following = [threads.submit(follow, name) for name in names]
-        model.wait_asked(len(names) + 1)
+        wait_asked(model, before + len(names))
         opened.process.send_signal(signal.SIGTERM)
         told = [one.result(MOST_SECONDS) for one in following]
         assert opened.process.wait(MOST_SECONDS) == 0

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
 
 from recollect.ports.chat_model import ToolCallRequest
-from recollect.testing.models import Fault, ScriptedReply
+from recollect.testing.models import Fault, ScriptedModelServer, ScriptedReply
 from tests.http.conftest import AsUser
 from tests.support.chat_client import CHAT, STREAM, Event, events_of, heard, names, resumed, said, streaming, text_of
 from tests.support.http_conversations import conversation, new_name, page, problem
-from tests.support.scripted_model import ModelThread, scripted_model
-from tests.support.server_process import served
+from tests.support.scripted_model import prompt
+from tests.support.server_process import Served
 
 #: A reply that begins and never ends by itself.
 STALLED = ScriptedReply(text=("Once upon", "..."), fault=Fault.STALL)
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelThread]:
-    with scripted_model() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def client(
-    served_database: str, model: ModelThread, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[httpx2.Client]:
-    with served(served_database, tmp_path_factory.mktemp("server"), model.environ) as opened:
-        yield opened.client
-
-
-@pytest.fixture(autouse=True)
-def _fresh_script(model: ModelThread) -> None:
+@pytest.fixture
+def client(with_model: Served, model: ScriptedModelServer) -> httpx2.Client:
     model.script()
+    return with_model.client
 
 
 def stored(client: httpx2.Client, conversation_id: str) -> list[tuple[str, str, str]]:
@@ -56,7 +42,7 @@ def stop(client: httpx2.Client, message_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.spec("S4.4", "S2.9")
-def test_a_turn_is_told_from_its_start_to_done(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_turn_is_told_from_its_start_to_done(client: httpx2.Client, model: ScriptedModelServer) -> None:
     model.script(ScriptedReply(text=("Good ", "morning", ".")))
     name = new_name()
     events = heard(client, "hello", conversation_id=name)
@@ -74,7 +60,7 @@ def test_a_turn_is_told_from_its_start_to_done(client: httpx2.Client, model: Mod
 
 
 @pytest.mark.spec("S4.4")
-def test_a_turn_as_json_and_as_events_is_the_same(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_turn_as_json_and_as_events_is_the_same(client: httpx2.Client, model: ScriptedModelServer) -> None:
     reply = ScriptedReply(text=("The ", "same."))
     model.script(reply, reply)
     turn = said(client, "Which is it?", conversation_id=new_name(), context={"a": 1})
@@ -85,7 +71,7 @@ def test_a_turn_as_json_and_as_events_is_the_same(client: httpx2.Client, model: 
     assert events[-1].data == {"status": turn["message"]["status"], "usage": turn["usage"]}
 
 
-def test_calls_and_their_results_stand_where_they_were_made(client: httpx2.Client, model: ModelThread) -> None:
+def test_calls_and_their_results_stand_where_they_were_made(client: httpx2.Client, model: ScriptedModelServer) -> None:
     called = ToolCallRequest(id="c1", tool_name="manage_long_term_memory", input={"operation": "read"})
     model.script(ScriptedReply(text=("Let me look.",), tool_calls=(called,)), ScriptedReply(text=("Nothing.",)))
     events = heard(client, "what do you know?", agent_id=f"agent-{uuid.uuid4().hex}")
@@ -103,7 +89,7 @@ def test_calls_and_their_results_stand_where_they_were_made(client: httpx2.Clien
 @pytest.mark.spec("R12")
 @pytest.mark.parametrize(("fault", "said_first"), [(Fault.OVERLOADED, ""), (Fault.DISCONNECT, "Hello")])
 def test_a_model_that_fails_is_told_and_what_came_is_kept(
-    client: httpx2.Client, model: ModelThread, fault: Fault, said_first: str
+    client: httpx2.Client, model: ScriptedModelServer, fault: Fault, said_first: str
 ) -> None:
     model.script(ScriptedReply(fault=fault))
     events = heard(client, "hello")
@@ -132,7 +118,9 @@ def test_what_fails_before_the_reply_begins_is_a_problem_and_no_stream(client: h
 
 
 @pytest.mark.spec("R7")
-def test_a_retry_hears_the_first_reply_and_one_under_way_is_refused(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_retry_hears_the_first_reply_and_one_under_way_is_refused(
+    client: httpx2.Client, model: ScriptedModelServer
+) -> None:
     key = f"k-{uuid.uuid4().hex}"
     headers = {"Idempotency-Key": key, **STREAM}
     model.script(STALLED)
@@ -152,7 +140,7 @@ def test_a_retry_hears_the_first_reply_and_one_under_way_is_refused(client: http
 
 
 @pytest.mark.spec("S4.4")
-def test_a_stopped_reply_is_kept_as_far_as_it_came(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_stopped_reply_is_kept_as_far_as_it_came(client: httpx2.Client, model: ScriptedModelServer) -> None:
     model.script(STALLED)
     with streaming(client, {"message": "a tale, please"}) as events:
         start, delta = next(events), next(events)
@@ -167,7 +155,7 @@ def test_a_stopped_reply_is_kept_as_far_as_it_came(client: httpx2.Client, model:
     ]
     assert stop(client, start.data["message_id"])["was_running"] is False
     after = said(client, "go on", conversation_id=start.data["conversation_id"])
-    assert (after["message"]["seq"], "Once upon" in model.prompt()) == (4, True)
+    assert (after["message"]["seq"], "Once upon" in prompt(model)) == (4, True)
 
 
 def test_nothing_that_is_not_being_written_can_be_stopped_or_followed(client: httpx2.Client) -> None:
@@ -180,7 +168,7 @@ def test_nothing_that_is_not_being_written_can_be_stopped_or_followed(client: ht
 
 
 @pytest.mark.spec("S4.4")
-def test_from_every_event_on_exactly_the_rest_is_given_again(client: httpx2.Client, model: ModelThread) -> None:
+def test_from_every_event_on_exactly_the_rest_is_given_again(client: httpx2.Client, model: ScriptedModelServer) -> None:
     call = ToolCallRequest(id="c1", tool_name="search_memory", input={"query": "tea"})
     model.script(ScriptedReply(text=("One ", "two"), tool_calls=(call,)), ScriptedReply(text=("three", "four")))
     events = heard(client, "count")
@@ -193,7 +181,7 @@ def test_from_every_event_on_exactly_the_rest_is_given_again(client: httpx2.Clie
 
 
 @pytest.mark.spec("S4.4")
-def test_a_lost_stream_is_taken_up_where_it_was_and_goes_on(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_lost_stream_is_taken_up_where_it_was_and_goes_on(client: httpx2.Client, model: ScriptedModelServer) -> None:
     model.script(STALLED)
     with streaming(client, {"message": "a tale"}) as events:
         start, delta = next(events), next(events)
@@ -207,7 +195,7 @@ def test_a_lost_stream_is_taken_up_where_it_was_and_goes_on(client: httpx2.Clien
     assert (rest[-1].name, rest[-1].data["status"]) == ("done", "interrupted")
 
 
-def test_a_temporary_reply_can_be_stopped_and_followed_again(client: httpx2.Client, model: ModelThread) -> None:
+def test_a_temporary_reply_can_be_stopped_and_followed_again(client: httpx2.Client, model: ScriptedModelServer) -> None:
     model.script(STALLED)
     with streaming(client, {"message": "a secret", "temporary": True}) as events:
         start, delta = next(events), next(events)

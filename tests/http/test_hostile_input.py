@@ -112,12 +112,14 @@ def stored(client: httpx2.Client, texts: list[str]) -> list[str]:
 # What is accepted is kept
 
 
+@pytest.mark.spec("R20")
 def test_odd_texts_are_kept_byte_for_byte_on_both_stores(servers: Servers) -> None:
     texts = list(ODD_TEXTS.values())
     for server in servers.values():
         assert stored(server.client, texts) == texts
 
 
+@pytest.mark.spec("R20")
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
@@ -165,6 +167,7 @@ def filled(path: str, value: str = "nothing-here") -> str:
     return path
 
 
+@pytest.mark.spec("R20")
 @pytest.mark.parametrize("name", BAD_BODIES)
 def test_no_body_fails_the_server_on_any_route(servers: Servers, name: str) -> None:
     document = servers["sqlite"].client.get("/openapi.json").json()
@@ -193,6 +196,7 @@ def test_no_kind_of_content_fails_the_server_on_any_route(servers: Servers, kind
                 assert answer.status_code < 500, (method, path, kind, answer.text)
 
 
+@pytest.mark.spec("R20")
 def test_half_characters_nul_and_depth_are_refused_in_words_that_say_so(servers: Servers) -> None:
     headers = {"Content-Type": "application/json"}
     for name in ("lone surrogate", "nul", "nan", "deep lists", "no utf-8"):
@@ -202,6 +206,7 @@ def test_half_characters_nul_and_depth_are_refused_in_words_that_say_so(servers:
             assert answer.json()["detail"]
 
 
+@pytest.mark.spec("R20")
 def test_a_body_of_100_mb_is_refused_whether_it_is_announced_or_not(
     servers: Servers, count: Callable[[int, int], int]
 ) -> None:
@@ -219,6 +224,7 @@ def test_a_body_of_100_mb_is_refused_whether_it_is_announced_or_not(
     assert server.client.get("/healthz").status_code == 200
 
 
+@pytest.mark.spec("R20")
 def test_odd_paths_headers_and_parameters_do_not_fail_the_server(servers: Servers) -> None:
     document = servers["sqlite"].client.get("/openapi.json").json()
     odd = ["%00", "%ff%fe", "%ed%a0%80", "a" * 5_000, "%2e%2e%2f", "%0d%0aX-Injected:%201", "😀", "*", ".", "%"]

@@ -30,6 +30,8 @@ def test_a_client_learns_when_to_archive_what_is_accepted_and_who_answers(tmp_pa
     assert told["features"] == {"memory": False, "model": False, "deletes_originals": False, "jobs_inside": True}
     assert (told["limits"]["body_bytes"], told["limits"]["streams"]) == (2_000_000, 5)
     assert (told["limits"]["message_characters"], told["limits"]["id_characters"]) == (1_000_000, 128)
+    assert told["limits"]["instruction_characters"] == 4_000
+    assert told["user"] == {"memory_enabled": True, "instructions": "", "version": 0}
 
 
 async def test_the_model_is_named_and_its_key_and_address_are_not(tmp_path: Path) -> None:

@@ -166,6 +166,7 @@ async def fill(store: Store) -> None:
         await store.add_memories(scope, (learned, shared, sample.memory("y3")))
         await store.change_memory(scope, "y3", MemoryChanges(at=after(1), importance=0.9))
         await store.change_note(scope, sample.note("append", "# Work\nlikes tea"))
+        await store.change_preferences(scope, sample.preferences(instructions="Be brief."))
         await store.record_usage(scope, sample.usage("u1", conversation_id="c2", job_id="j1"))
         await store.erase_message(scope, "c1", "m5", sample.erasure("r1"))
 

@@ -29,6 +29,7 @@ CHANGES = {
     "UPDATE memory_versions SET version = 9": "memory_versions acme/alice/y3 does not match",
     "UPDATE notes SET notes = 'other'": "notes acme/alice/assistant does not match",
     "UPDATE note_versions SET notes = 'other'": "note_versions acme/alice/assistant does not match",
+    "UPDATE preferences SET instructions = 'other'": "preferences acme/alice/alice does not match",
     "UPDATE jobs SET payload = '{}'": "jobs acme/alice/j1 does not match",
     "UPDATE usage SET input_tokens = 6 WHERE kind = 'extract'": "usage acme/alice/u1 does not match",
     "UPDATE requests SET digest = 'other', body = 'b'": "requests acme/alice/key does not match",

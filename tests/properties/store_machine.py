@@ -261,6 +261,10 @@ class StoreMachine(MemoryRules):
     def undo_a_note(self, data: DataObject) -> None:
         self.both("undo_note", self.draw_scope(data), data.draw(values.times(self.now)))
 
+    @rule(data=st.data())
+    def change_preferences(self, data: DataObject) -> None:
+        self.both("change_preferences", self.draw_scope(data), data.draw(values.preference_changes(self.now)))
+
     # Jobs and requests
 
     @rule(data=st.data())

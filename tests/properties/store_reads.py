@@ -57,6 +57,7 @@ def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple
         read("get_backlog", values.conversation_ids, limits),
         read("list_turns", values.conversation_ids),
         read("usage_totals", usage_queries(now)),
+        read("get_preferences"),
         read("note_history", st.builds(NoteHistoryQuery, limit=limits, before_version=values.versions)),
     )
 

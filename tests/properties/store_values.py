@@ -22,6 +22,7 @@ from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryChanges
 from recollect.domain.message import STATUSES, NewMessage, ToolCall, WrittenRole
 from recollect.domain.note import OPERATIONS, NoteChange
 from recollect.domain.passage import REPEATS
+from recollect.domain.preferences import PreferenceChanges
 from recollect.domain.repeating import Repeated, memory, repeating
 from recollect.domain.turn import MODES, Append, TurnRecord, Usage
 from recollect.domain.usage import UsageEntry
@@ -295,6 +296,16 @@ def note_changes(now: datetime) -> SearchStrategy[NoteChange]:
         section_header=st.sampled_from(HEADERS),
         expected_version=versions,
         conversation_id=maybe(CONVERSATIONS),
+    )
+
+
+def preference_changes(now: datetime) -> SearchStrategy[PreferenceChanges]:
+    return st.builds(
+        PreferenceChanges,
+        at=times(now),
+        memory_enabled=st.sampled_from((UNSET, True, False)),
+        instructions=st.sampled_from((UNSET, "", *WORDS)),
+        expected_version=versions,
     )
 
 

@@ -17,7 +17,6 @@ from recollect.domain.message import Message
 from recollect.domain.packing import build
 from recollect.domain.rendering import DATA_INTRO, S4_HEADER, SUMMARY_HEADER
 from recollect.domain.summary import Summary
-from recollect.domain.tokens import estimate_tokens
 from recollect.domain.tool_pairs import in_words, message_cost
 from recollect.testing.clock import START
 from tests.support.context_parts import (
@@ -135,6 +134,7 @@ def parts(draw: st.DrawFn) -> ContextParts:
     system = draw(st.sampled_from(["", "Be kind.", f"Be kind.\nNotes: {NOTES_PLACEHOLDER} end", "Long rule. " * 50]))
     return ContextParts(
         system=system,
+        instructions=draw(st.sampled_from(["", "Be brief.", f"Fill {NOTES_PLACEHOLDER}", "Short rule. " * 30])),
         pinned=pinned,
         note=draw(st.none() | st.builds(a_note, st.just("") | long_texts)),
         summaries=draw(summaries()),
@@ -160,6 +160,7 @@ def test_a_budget_is_never_exceeded_but_by_the_system_prompt_and_the_new_message
     if given_parts.message:
         assert context.messages[-1] == PromptMessage(role="user", text=given_parts.message)
     assert context.prompt.startswith(given_parts.system.split(NOTES_PLACEHOLDER)[0])
+    assert given_parts.instructions in context.prompt
 
 
 @given(parts(), budgets)
@@ -195,9 +196,9 @@ def test_the_same_parts_give_the_same_prompt(given_parts: ContextParts, budget: 
 def test_the_system_text_depends_neither_on_the_question_nor_on_what_was_recalled_or_said(
     one: ContextParts, other: ContextParts, budget: int
 ) -> None:
-    longest = (budget - estimate_tokens(one.system.replace(NOTES_PLACEHOLDER, "(no notes yet)"))) // 2
     again = msgspec.structs.replace(one, recalled=other.recalled, window=other.window, message=other.message)
     first, second = build(one, budget), build(again, budget)
+    longest = (budget - sum(block.tokens for block in first.blocks if block.kind == "system")) // 2
     if all(message_cost(PromptMessage(role="user", text=asked.message)) <= longest for asked in (one, other)):
         assert first.prompt == second.prompt
         assert [block for block in first.blocks if block.kind in ("pinned", "notes", "summaries")] == [

@@ -18,6 +18,7 @@ from recollect.errors import InvalidInputError
 from recollect.service.importing import Imported
 from recollect.service.memories import Correction, Statement
 from recollect.service.notes import NoteRequest
+from recollect.service.preferences import PreferenceRequest
 from recollect.service.recollect import Recollect
 from recollect.testing.clock import FakeClock
 from recollect.testing.samples import ALICE, BOB, message
@@ -93,6 +94,7 @@ async def remember(service: Recollect, clock: FakeClock) -> None:
         clock.advance(seconds=1)
         await service.notes.apply(ALICE, NoteRequest(operation="append", content=f"line {number}"))
     await service.notes.apply(GUIDE, NoteRequest(operation="overwrite", content="# Tea\ngreen"))
+    await service.preferences.change(ALICE, PreferenceRequest(instructions="Be brief."))
 
 
 async def test_an_export_tells_all_of_a_user_and_counts_it(service: Recollect) -> None:
@@ -109,9 +111,10 @@ async def test_an_export_tells_all_of_a_user_and_counts_it(service: Recollect) -
         "summaries": summaries,
         "memories": 3,
         "notes": 26,
+        "preferences": 1,
         "damaged": 0,
     }
-    assert len(found) == 2 + 3 + 14 + summaries + 3 + 26
+    assert len(found) == 2 + 3 + 14 + summaries + 3 + 26 + 1
     versions = [
         (one["agent"], one["version"]) for one in map(msgspec.json.decode, text.splitlines()) if one["kind"] == "note"
     ]
@@ -125,7 +128,7 @@ async def test_a_trusted_export_comes_back_whole_in_another_user(service: Recoll
     text = await exported(service, ALICE)
     summaries = len(records(text, "summary"))
     imported = await taken_in(service, BOB, text)
-    stored = {"conversations": 3, "messages": 14, "summaries": summaries, "memories": 3, "notes": 26}
+    stored = {"conversations": 3, "messages": 14, "summaries": summaries, "memories": 3, "notes": 26, "preferences": 1}
     assert counts(imported) == stored
     copy = await exported(service, BOB)
     for kind in ("message", "summary"):
@@ -135,6 +138,7 @@ async def test_a_trusted_export_comes_back_whole_in_another_user(service: Recoll
         assert by_id == {record["id"]: record for record in records(text, kind)}
     notes = [{**record, "operation": "overwrite"} for record in records(text, "note")]
     assert records(copy, "note") == notes
+    assert records(copy, "preferences") == records(text, "preferences")
     window = await service.store.get_window(BOB, "long")
     assert [one.id for one in window.uncovered] == [
         one.id for one in (await service.store.get_window(ALICE, "long")).uncovered
@@ -159,7 +163,7 @@ async def test_a_file_may_be_sent_line_by_line(service: Recollect, clock: FakeCl
         assert (await taken_in(service, carol, line)).refused == 0
     clock.advance(seconds=1)
     whole, parts = await exported(service, BOB), await exported(service, carol)
-    for kind in ("message", "summary", "memory", "note"):
+    for kind in ("message", "summary", "memory", "note", "preferences"):
         assert sorted(map(repr, records(parts, kind))) == sorted(map(repr, records(whole, kind)))
 
 
@@ -173,8 +177,11 @@ async def test_a_json_list_with_a_record_a_line_is_taken_in_too(service: Recolle
 async def test_what_an_untrusted_file_says_waits_and_stands_in_no_prompt(service: Recollect) -> None:
     text = await exported(service, ALICE)
     imported = await taken_in(service, BOB, text, trusted=False)
-    assert (imported.memories, imported.notes, imported.refused) == (3, 0, 26)
-    assert {one.why for one in imported.refusals} == {"notes are taken over only from a trusted file"}
+    assert (imported.memories, imported.notes, imported.preferences, imported.refused) == (3, 0, 0, 27)
+    assert {one.why for one in imported.refusals} == {
+        "notes are taken over only from a trusted file",
+        "preferences are taken over only from a trusted file",
+    }
     assert (await service.memories.list(BOB, MemoryQuery())).items == ()
     pending = (await service.memories.list(BOB, MemoryQuery(trust="pending", archived=None))).items
     assert {one.id: (one.origin, one.is_pinned) for one in pending} == {
@@ -186,6 +193,7 @@ async def test_what_an_untrusted_file_says_waits_and_stands_in_no_prompt(service
     assert (await service.notes.read(BOB)).version == 0
     told = await service.contexts.preview(BOB, "empty", query="Where do I live?")
     assert "Bergen" not in str(told)
+    assert "brief" not in str(told)
 
 
 async def test_memories_are_not_learned_twice_and_no_model_is_asked_for(service: Recollect, clock: FakeClock) -> None:
@@ -240,6 +248,15 @@ async def test_notes_of_an_agent_that_has_others_are_refused(service: Recollect)
     assert (await service.notes.read(BOB)).notes == "my own"
 
 
+async def test_preferences_of_a_user_who_set_others_are_refused(service: Recollect) -> None:
+    await service.preferences.change(BOB, PreferenceRequest(memory_enabled=False))
+    imported = await taken_in(service, BOB, await exported(service, ALICE))
+    assert (imported.preferences, imported.refused) == (0, 1)
+    assert {one.why for one in imported.refusals} == {"the user has other preferences already"}
+    kept = await service.preferences.get(BOB)
+    assert (kept.memory_enabled, kept.instructions) == (False, "")
+
+
 CONVERSATION = (
     b'{"kind":"conversation","id":"c","agent":"a","created_at":"2026-05-17T09:00:00Z",'
     b'"last_activity_at":"2026-05-17T09:01:00Z"}'
@@ -252,6 +269,7 @@ NOTED = (
     b'{"kind":"note","agent":"a","version":1,"notes":"Geheimnis","operation":"append",'
     b'"created_at":"2026-05-17T09:00:00Z"}'
 )
+WANTED = b'{"kind":"preferences","instructions":"Geheimnis","updated_at":"2026-05-17T09:00:00Z"}'
 
 
 @pytest.mark.parametrize(
@@ -272,6 +290,8 @@ NOTED = (
         (b'{"kind":"memory","id":"k","agent":"a","created_at":"2026-05-17T09:00:00Z"}', "required field content"),
         (NOTED.replace(b'"agent":"a"', b'"agent":""'), "agent must have 1 to 128"),
         (NOTED.replace(b"Geheimnis", b"x" * 200_001), "content has 200001 characters"),
+        (WANTED.replace(b"Geheimnis", b"x" * 4_001), "instructions has 4001 characters"),
+        (WANTED.replace(b'"updated_at"', b'"memory_enabled":"Geheimnis","updated_at"'), "Expected bool, got str"),
         (b'{"kind":' + b"[" * 10_000, "it is no JSON object on one line"),
     ],
 )
@@ -312,7 +332,8 @@ async def test_secrets_in_a_file_are_not_kept(make: Callable[..., Recollect]) ->
     card = "My card is 4111 1111 1111 1111."
     memory = {"kind": "memory", "id": "k", "agent": "a", "content": card, "created_at": "2026-05-17T09:00:00Z"}
     note = {**memory, "kind": "note", "version": 1, "notes": card, "operation": "append"}
-    text = b"\n".join(map(msgspec.json.encode, [{**memory, "quote": card}, note]))
+    wanted = {"kind": "preferences", "instructions": card, "updated_at": "2026-05-17T09:00:00Z"}
+    text = b"\n".join(map(msgspec.json.encode, [{**memory, "quote": card}, note, wanted]))
     assert (await taken_in(service, ALICE, text)).refused == 0
     assert b"4111" not in await exported(service, ALICE)
 
@@ -350,7 +371,7 @@ async def test_erasing_a_user_leaves_nothing_and_touches_nobody_else(service: Re
     receipt = await service.account.erase(ALICE)
     assert receipt.erased.conversations == 3
     assert receipt.erased.memories == 3
-    assert (receipt.erased.messages, receipt.erased.notes) == (14, 2)
+    assert (receipt.erased.messages, receipt.erased.notes, receipt.erased.preferences) == (14, 2, 1)
     assert (await exported(service, ALICE)).count(b"\n") == 2
     assert len(records(await exported(service, BOB), "message")) == 14
     assert not (await service.account.erase(ALICE)).erased.any()
@@ -360,8 +381,8 @@ async def test_sessions_are_told_of_imports_and_erasures(service: Recollect) -> 
     heard = service.events.subscribe(BOB)
     await taken_in(service, BOB, await exported(service, ALICE))
     await service.account.erase(BOB)
-    heard_kinds = [(await anext(heard)).kind for _ in range(6)]
+    heard_kinds = [(await anext(heard)).kind for _ in range(8)]
     assert heard_kinds == [
-        *("conversation.created", "memory.created", "notes.updated"),
-        *("conversation.deleted", "memory.deleted", "notes.updated"),
+        *("conversation.created", "memory.created", "notes.updated", "settings.updated"),
+        *("conversation.deleted", "memory.deleted", "notes.updated", "settings.updated"),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -11,6 +12,11 @@ import httpx2
 
 CHAT = "/api/chat"
 STREAM = {"Accept": "text/event-stream"}
+
+
+def unique(word: str) -> str:
+    """Return a word that no other test says."""
+    return f"{word}{uuid.uuid4().hex[:12]}"
 
 
 class Event(NamedTuple):

@@ -19,7 +19,7 @@ from recollect.domain.message import Message
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary, newest_text
 from recollect.domain.terms import terms
-from recollect.storage import keys, knowledge_rows, rows, usage
+from recollect.storage import keys, knowledge_rows, preferences, rows, usage
 from recollect.storage.driver import Row
 from recollect.storage.migrations.sqlite import prepare
 from recollect.storage.queries import load_queries
@@ -107,6 +107,7 @@ def _others(connection: apsw.Connection) -> dict[str, list[Row]]:
         "memory_versions": (every("memory_versions"), knowledge_rows.version_from),
         "jobs": (every("find_job"), knowledge_rows.job_from),
         "requests": (every("find_request"), _check_request),
+        "preferences": (every("find_preferences"), preferences.preferences_from),
         "usage": (every("usage_of_period"), usage.entry_from),
         "api_keys": (every("lock_key"), keys.key_from),
         "audit": (every("page_audit"), None),

@@ -18,6 +18,7 @@ from recollect.domain.memory import MemoryChanges, MemoryQuery, NewMemory, Sourc
 from recollect.domain.message import NewMessage
 from recollect.domain.note import NoteChange, NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
+from recollect.domain.preferences import PreferenceChanges
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.domain.turn import Append, ArchiveBatch, TurnRecord
@@ -87,6 +88,7 @@ async def _fill_knowledge(store: Store, scope: Scope) -> None:
     await store.erase_memory(scope, "y5", Erasure(receipt_id="y5-r", at=AT))
     for text in ("# Likes", "tea", "no coffee"):
         await store.change_note(scope, NoteChange(operation="append", at=AT, content=text))
+    await store.change_preferences(scope, PreferenceChanges(at=AT, instructions=f"be kind to {scope.user}"))
 
 
 async def _fill_work(store: Store, scope: Scope) -> None:
@@ -109,6 +111,7 @@ def reads(store: Store, scope: Scope) -> dict[str, Callable[[], Awaitable[Any]]]
         "memory history": lambda: store.memory_history(scope, "y1"),
         "note": lambda: store.get_note(scope),
         "note history": lambda: store.note_history(scope, NoteHistoryQuery()),
+        "preferences": lambda: store.get_preferences(scope),
         "jobs": lambda: store.list_jobs(scope, JobQuery()),
         "audit": lambda: store.list_audit(scope, AuditQuery(limit=100)),
         "search": lambda: store.search_messages(scope, SearchQuery(text="words of", limit=100)),

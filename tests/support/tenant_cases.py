@@ -18,7 +18,7 @@ Ids = dict[str, str]
 #: - `missing`, `refused`: 404 or 422, in the same bytes as for ids that nobody has;
 #: - `same`: what they get for ids that nobody has;
 #: - `own`: something new of their own, whatever its id; `end`: their own end;
-#: - `admin`: 403, for it is not about users; `open`: an answer, for it is about nobody; `stream`: a stream of their own.
+#: - `admin`: 403, for it is not about users; `open`: an answer, for it is about nobody; `stream`: their own stream.
 Outcome = Literal["missing", "refused", "same", "own", "end", "admin", "open", "stream"]
 
 
@@ -195,7 +195,8 @@ _MEMORIES = (
     Case("POST /api/memories/review", "missing", body={"ids": ["$pending"], "decision": "approve"}),
     Case(f"POST {_MEMORY}/review", "missing", ("$pending",), body={"decision": "reject"}),
     Case(f"POST {_MEMORY}/undo", "missing", ("$memory",)),
-    Case(f"POST {_MEMORY}/undo", "missing", ("$deleted",)),
+    # Its owner may take that back for 30 seconds only.
+    Case(f"POST {_MEMORY}/undo", "missing", ("$deleted",), found=False),
     Case(f"PUT {_MEMORY}", "missing", ("$memory",), body={"importance": 0.1}),
     Case(f"PATCH {_MEMORY}", "missing", ("$memory",), body={"content": "Other"}, headers={"If-Match": '"1"'}),
     Case(f"PATCH {_MEMORY}", "missing", ("$memory",), body={"is_archived": False}),
@@ -238,6 +239,7 @@ _REST = (
     Case("GET /api/usage", "same"),
     Case("GET /api/usage", "same", query={"conversation_id": "$conversation"}),
     Case("GET /api/settings", "same"),
+    Case("PATCH /api/settings", "own", body={"instructions": "Answer briefly."}),
     Case("GET /api/session", "same"),
     Case("POST /api/session", "open", body={"token": "$word"}),
     Case("DELETE /api/session", "open"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import jwt
+from msgspec.structs import replace
 
 from recollect.cli.keys import open_keys
 from recollect.domain.identity import NewKey
@@ -21,10 +22,10 @@ from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
 from recollect.ports.store import Store
 from recollect.settings import Settings
-from recollect.testing.models import Fault, ScriptedReply
+from recollect.testing.models import Fault, ScriptedModelServer, ScriptedReply
 from recollect.testing.store.dump import dump
 from tests.support.chat_client import Event, said, streaming
-from tests.support.scripted_model import ModelThread, scripted_model
+from tests.support.played_model import ALONE, played_model
 from tests.support.server_process import Served, served
 from tests.support.stored import with_store
 from tests.support.tenant_cases import Ids
@@ -41,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 class World:
     """The server, whose things are what, and how to call as anybody."""
 
-    def __init__(self, server: Served, database: str, model: ModelThread) -> None:
+    def __init__(self, server: Served, database: str, model: ScriptedModelServer) -> None:
         self.server = server
         self.model = model
         self._database = database
@@ -102,9 +103,10 @@ def tenant_world(database: str, folder: Path, *, program: str = "recollect") -> 
     """Serve the database to several tenants; the owner's reply is being written all the time."""
     secret = folder / "secret"
     secret.write_text(SECRET)
-    with scripted_model() as model:
+    with played_model() as model:
         environ = {
-            **model.environ,
+            **ALONE,
+            "RECOLLECT_MODEL_URL": model.url,
             "PYTHONPATH": str(ROOT),
             "RECOLLECT_AUTH_MODE": "token",
             "RECOLLECT_AUTH_JWT_ALGORITHM": "HS256",
@@ -133,17 +135,17 @@ def token(secret: str = SECRET, *, algorithm: str = "HS256", **more: Any) -> str
     """Return a JWT of the owner, or of whom more says."""
     claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": OWNER.user, "tenant": OWNER.tenant}
     claims["exp"] = datetime.now(UTC) + timedelta(hours=1)  # type: ignore[assignment]  # the library takes both
-    return jwt.encode(claims | more, None if algorithm == "none" else secret, algorithm=algorithm)
+    return jwt.encode(claims | more, "" if algorithm == "none" else secret, algorithm=algorithm)
 
 
 async def _keys(settings: Settings) -> dict[str, str]:
     """Make keys of the owner and of a service."""
-    own = {"tenant": OWNER.tenant, "user": OWNER.user, "agent": OWNER.agent}
+    own = NewKey(name="own", tenant=OWNER.tenant, user=OWNER.user, agent=OWNER.agent)
     wanted = {
-        "owner": NewKey(name="owner", **own),
-        "reader": NewKey(name="reader", rights=frozenset(("read",)), **own),
-        "revoked": NewKey(name="revoked", **own),
-        "expired": NewKey(name="expired", lifetime=timedelta(microseconds=1), **own),
+        "owner": own,
+        "reader": replace(own, rights=frozenset(("read",))),
+        "revoked": own,
+        "expired": replace(own, lifetime=timedelta(microseconds=1)),
         "service": NewKey(name="service", tenant=OWNER.tenant, user=None),
     }
     async with open_keys(settings) as keys:

@@ -44,6 +44,16 @@ def test_messages_follow_each_other() -> None:
     assert (after.head_id, after.next_seq, after.message_count, after.is_branched) == ("m3", 4, 3, False)
 
 
+def test_in_a_turn_what_answers_an_erased_message_is_refused_with_it() -> None:
+    reply, later = message("m2", role="assistant"), message("m4", role="assistant")
+    request = append("c1", "m1", reply, "m3", later)
+    appended = plan(NEW, request, erased=["m1"])
+    assert (ids_of(appended.messages), appended.refused) == (["m3", "m4"], ("m1", "m2"))
+    # A batch of a client holds what was said before, and what was not erased of it stays.
+    archived = plan_append(NEW, request, Known(stored=frozenset(), erased=frozenset(["m1"])))
+    assert (ids_of(archived.messages), archived.refused) == (["m2", "m3", "m4"], ("m1",))
+
+
 def test_what_is_known_is_reported_and_not_stored() -> None:
     appended = plan(NEW, append("c1", "m1", "m2", "m3", "m3"), stored=["m1"], erased=["m2"])
     assert ids_of(appended.messages) == ["m3"]

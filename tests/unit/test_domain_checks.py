@@ -32,6 +32,7 @@ from recollect.domain.message import NewMessage, ToolCall
 from recollect.domain.note import NoteChange, NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.passage import PassageMatch, PassageQuery
+from recollect.domain.preferences import PreferenceChanges
 from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary
@@ -106,6 +107,7 @@ VALID: tuple[msgspec.Struct, ...] = (
     NewMessage(id="m", role="tool", content="", created_at=START, tool_call_id="t"),
     NoteChange(operation="read", at=START),
     NoteHistoryQuery(),
+    PreferenceChanges(at=START, memory_enabled=False, instructions="Be brief."),
     MessageQuery(conversation_id="c"),
     SearchQuery(text="x"),
     NewSummary(id="s", message_id="m", conversation_id="c", content="x", at=START, generator="g", message_ids=("m",)),

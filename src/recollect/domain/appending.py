@@ -65,6 +65,7 @@ def plan_append(conversation: Conversation, append: Append, known: Known, turn_i
     """Return the messages to store and the conversation after them.
 
     Messages get consecutive seqs in the given order; a message already stored or erased is left out and reported.
+    In a turn, so is what answers an erased message, for it may repeat it.
     A clock that runs backwards changes neither order nor last activity.
     """
     new: list[Message] = []
@@ -72,8 +73,11 @@ def plan_append(conversation: Conversation, append: Append, known: Known, turn_i
     duplicates: list[str] = []
     refused: list[str] = []
     head, branched, seq = conversation.head_id, conversation.is_branched, conversation.next_seq
+    is_asked = True
     for message in append.messages:
-        if message.id in known.erased:
+        if message.role == "user":
+            is_asked = turn_id is None or message.id not in known.erased
+        if message.id in known.erased or not is_asked:
             refused.append(message.id)
         elif message.id in seen:
             duplicates.append(message.id)

@@ -51,6 +51,8 @@ class ContextParts(msgspec.Struct, frozen=True, kw_only=True):
 
     #: What the application tells the model; it may hold `{long_term_memory_notes}`.
     system: str = ""
+    #: What the user wants every reply to follow.
+    instructions: str = ""
     pinned: tuple[Memory, ...] = ()
     note: Note | None = None
     #: Those that stand for older messages, oldest first.
@@ -67,6 +69,7 @@ class ContextParts(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_text(self.system, "system prompt")
+        check_text(self.instructions, "instructions")
         check_text(self.given, "context")
         check_text(self.message, "message")
         check_one_of(self.format, FORMATS, "format")
@@ -115,7 +118,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     budget: int
     tokens: int
-    #: By how much the system prompt and the new message alone exceed the budget; nothing else ever does.
+    #: By how much the system prompt, instructions and the new message alone exceed the budget; nothing else ever does.
     over: int
     blocks: tuple[ContextBlock, ...]
     left_out: tuple[LeftOut, ...]

@@ -20,6 +20,7 @@ from recollect.domain.exported import (
 )
 from recollect.domain.memory import Memory, MemoryType, MemoryVersion, NewMemory, Origin, Source, Trust
 from recollect.domain.note import NoteVersion
+from recollect.domain.preferences import PreferenceChanges, Preferences
 from recollect.domain.secrets import redacted
 from recollect.errors import InvalidInputError
 
@@ -90,6 +91,19 @@ class NoteRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     conversation_id: str | None = None
 
 
+class PreferenceRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="preferences"):
+    """What the user set for themselves, if anything."""
+
+    memory_enabled: bool = True
+    instructions: str = ""
+    updated_at: datetime
+
+    def changes(self) -> PreferenceChanges:
+        """Return what sets it again."""
+        told = redacted(self.instructions).text
+        return PreferenceChanges(at=self.updated_at, memory_enabled=self.memory_enabled, instructions=told)
+
+
 class EndRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="end"):
     """The last record: how many came before it, so that a file that was cut off shows."""
 
@@ -98,6 +112,7 @@ class EndRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     summaries: int = 0
     memories: int = 0
     notes: int = 0
+    preferences: int = 0
     damaged: int = 0
 
 
@@ -110,6 +125,7 @@ UserRecord = (
     | DamagedRecord
     | MemoryRecord
     | NoteRecord
+    | PreferenceRecord
     | EndRecord
 )
 #: Which field of `EndRecord` counts each.
@@ -119,6 +135,7 @@ COUNTED: dict[type, str] = {
     SummaryRecord: "summaries",
     MemoryRecord: "memories",
     NoteRecord: "notes",
+    PreferenceRecord: "preferences",
     DamagedRecord: "damaged",
 }
 
@@ -135,6 +152,13 @@ def memory_record(memory: Memory, history: tuple[MemoryVersion, ...]) -> MemoryR
 def note_record(version: NoteVersion) -> NoteRecord:
     """Return a version of a note as it is exported."""
     return NoteRecord(**{name: getattr(version, name) for name in NoteRecord.__struct_fields__})
+
+
+def preference_records(preferences: Preferences) -> tuple[PreferenceRecord, ...]:
+    """Return what the user set as it is exported, or nothing if nothing was."""
+    if preferences.updated_at is None:
+        return ()
+    return (PreferenceRecord(**{name: getattr(preferences, name) for name in PreferenceRecord.__struct_fields__}),)
 
 
 def read_record(line: bytes) -> UserRecord:

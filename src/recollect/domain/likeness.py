@@ -151,14 +151,12 @@ def _is_latin(text: str) -> bool:
 
 def _is_worded_alike(one: Said, other: Said, above: float) -> bool:
     """Tell whether the letters are nearly the same: as they stand, in any order of words, or of content words."""
+    alike = _measure()
     return (
-        _are_near(one.wording, other.wording, above)
-        or _are_near(one.in_order, other.in_order, above)
-        or _are_near(one.content, other.content, above)
+        alike(one.wording, other.wording, score_cutoff=above) > above
+        or alike(one.in_order, other.in_order, score_cutoff=above) > above
+        or (bool(one.content) and alike(one.content, other.content, score_cutoff=above) > above)
     )
-
-
-_MARGIN: Final = 1e-6
 
 
 @cache
@@ -167,14 +165,6 @@ def _measure() -> Callable[..., float]:
     from rapidfuzz.distance import Levenshtein
 
     return Levenshtein.normalized_similarity
-
-
-def _are_near(left: str, right: str, above: float) -> bool:
-    shorter, longer = min(len(left), len(right)), max(len(left), len(right))
-    # What only the longer one has room for is different already; the margin leaves what is just as much to the library.
-    if not shorter or shorter + _MARGIN < above * longer:
-        return False
-    return _measure()(left, right, score_cutoff=above) > above
 
 
 def _is_slight(found: Difference, similarity: float, thresholds: Thresholds) -> bool:

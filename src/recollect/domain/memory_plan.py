@@ -72,12 +72,38 @@ def reconcile(
     `existing` holds whatever may say the same, and all of the slots that the candidates name, past values too.
     `said` may know what was read before.
     """
+    if len(candidates) == 1:
+        plan = _added_alone(candidates[0], existing, at=at, similarity=similarity, thresholds=thresholds, said=said)
+        if plan is not None:
+            return plan
     batch = _Batch(existing, said)
     for new in candidates:
         given = candidate(new, at=at, thresholds=thresholds, said=said(new))
         near = [msgspec.structs.replace(one, similarity=similarity(new, one.memory)) for one in batch.known()]
         batch.apply(new, decide_among(given, near))
     return batch.plan()
+
+
+def _added_alone(
+    new: NewMemory,
+    existing: Sequence[Memory],
+    *,
+    at: datetime,
+    similarity: Similarity,
+    thresholds: Thresholds,
+    said: Reading,
+) -> Plan | None:
+    """Return what to save if the one candidate is stored beside the others, as nearly every one is; else None.
+
+    Nothing comes after it, so nobody needs to know what the memories would be then.
+    """
+    if any(memory.id == new.id for memory in existing):
+        return None
+    near = [known(memory, similarity(new, memory), said(memory)) for memory in existing]
+    decision = decide_among(candidate(new, at=at, thresholds=thresholds, said=said(new)), near)
+    if not isinstance(decision, Add) or len(set(decision.new.sources)) < len(decision.new.sources):
+        return None
+    return Plan(new=(decision.new,))
 
 
 def approval(

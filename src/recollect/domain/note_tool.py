@@ -5,6 +5,7 @@ One definition, `ManageLTMInput`, is both what a call is read as and what every 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -70,10 +71,17 @@ def _advice(fault: str) -> str:
 
 def note_parameters() -> dict[str, Any]:
     """Return the JSON schema of the tool's input."""
+    schema: dict[str, Any] = msgspec.json.decode(_encoded_parameters())
+    return schema
+
+
+@functools.cache
+def _encoded_parameters() -> bytes:
+    """Return the schema as it is made once: a turn needs it, and making it takes longer than reading it."""
     _, components = msgspec.json.schema_components((ManageLTMInput,))
     schema = dict(components[ManageLTMInput.__name__])
     schema["description"] = ManageLTMInput.__doc__
-    return schema
+    return msgspec.json.encode(schema)
 
 
 def tool_schema(protocol: ToolProtocol) -> Mapping[str, Any]:

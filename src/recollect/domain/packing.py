@@ -1,7 +1,7 @@
 """Choose what stands in a prompt, so that it keeps a budget of tokens and its beginning stays the same.
 
-The system text holds the system prompt, pinned memories, notes and summaries; which of them fit depends on the budget
-and on themselves, not on the question, so that its bytes can be cached.
+The system text holds the system prompt, the user's instructions, pinned memories, notes and summaries; which of them
+fit depends on the budget and on themselves, not on the question, so that its bytes can be cached.
 What was recalled for the question, the window and the new message share the rest; `tail_packing.py` parts it.
 What no person said here or wrote is told as data, on the user's side, and never in the system text.
 `docs/context.md` says the order in which things give way, and why.
@@ -25,6 +25,7 @@ from recollect.domain.memory import Memory
 from recollect.domain.note import Note
 from recollect.domain.parcel import JOIN, NO_ROOM, WAITS, Parcel, line
 from recollect.domain.rendering import (
+    INSTRUCTIONS_HEADER,
     NO_NOTES,
     NOTES_HEADER,
     SUMMARY_HEADER,
@@ -46,7 +47,8 @@ from recollect.domain.tool_pairs import MESSAGE_COST, message_cost
 def build(parts: ContextParts, budget: int) -> Context:
     """Return the prompt of these parts in at most so many tokens, by estimate.
 
-    The system prompt and the new message are never left out; if they alone exceed the budget, `over` says by how much.
+    The system prompt, the user's instructions and the new message are never left out; if they alone exceed the budget,
+    `over` says by how much.
     The same parts and budget give the same prompt, byte for byte.
     """
     check_count(budget, "budget")
@@ -68,6 +70,10 @@ def _put_fixed(parcel: Parcel, parts: ContextParts, budget: int) -> int:
     if parts.system:
         text = _filled(parts.system, NO_NOTES)
         parcel.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
+    if parts.instructions.strip():
+        text = INSTRUCTIONS_HEADER + parts.instructions
+        cost = estimate_tokens(text) + 2 * JOIN
+        parcel.put("system", ContextItem(id="instructions", text=text, tokens=cost, why="what the user wants"))
     if parts.given:
         text = as_data("application_context", defused(parts.given))
         cost = message_cost(PromptMessage(role="user", text=text))
@@ -189,6 +195,7 @@ def _prompt(parcel: Parcel, parts: ContextParts, summaries: str) -> str:
     return joined(
         (
             _filled(parts.system, notes[0] if notes else NO_NOTES),
+            *(item.text for item in parcel.items("system") if item.id == "instructions"),
             memory_block(pinned, parts.format) if pinned else "",
             "" if is_template else _section(NOTES_HEADER, notes),
             summaries,

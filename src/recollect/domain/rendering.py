@@ -19,6 +19,7 @@ from recollect.domain.tokens import estimate_tokens
 S4_HEADER: Final = "## What You Know About the User\n"
 S1_HEADER: Final = "Relevant memories from this session:\n"
 S1_FOOTER: Final = "\nUse these memories to provide contextually aware responses."
+INSTRUCTIONS_HEADER: Final = "## What the User Asks of Every Reply\n"
 SUMMARY_HEADER: Final = "## Conversation Summary\n"
 NOTES_HEADER: Final = "## Your Long-Term Memory Notes\n"
 PASSAGES_HEADER: Final = "## Said Earlier\n"

@@ -1,4 +1,4 @@
-"""Replies that only repeat: what they say again, so that it goes from them when it is erased.
+"""Replies and outputs of tools that only repeat: what they say again, so that it goes from them when it is erased.
 
 A reply names its sources in its metadata, which stays with it wherever it is kept, sent or brought back from.
 """
@@ -32,6 +32,13 @@ def memory(memory_id: str) -> Repeated:
     return Repeated("", memory_id)
 
 
+def named(recalled: Iterable[Recalled]) -> tuple[Repeated, ...]:
+    """Return how what was recalled is named."""
+    memories = {memory(one.memory.id) for one in recalled if one.memory is not None}
+    messages = {Repeated(one.message.conversation_id, one.message.id) for one in recalled if one.message is not None}
+    return tuple(sorted(memories | messages))
+
+
 def sources(
     ids: Iterable[str], recalled: Iterable[Recalled], memory_ids: Collection[str], conversation_id: str
 ) -> tuple[Repeated, ...]:
@@ -44,18 +51,17 @@ def sources(
             found.setdefault(one.message.id, set()).add(Repeated(one.message.conversation_id, one.message.id))
     for memory_id in memory_ids:
         found.setdefault(memory_id, set()).add(memory(memory_id))
-    named = {source for i in ids for source in found.get(i, (Repeated(conversation_id, i),))}
-    return tuple(sorted(named))
+    return tuple(sorted({source for i in ids for source in found.get(i, (Repeated(conversation_id, i),))}))
 
 
-def repeating(named: Iterable[Repeated]) -> dict[str, Any]:
+def repeating(repeated: Iterable[Repeated]) -> dict[str, Any]:
     """Return the metadata of a reply that repeats these, or says nothing of its own if there are none."""
-    return {REPEATS: [_written(source) for source in named] or True}
+    return {REPEATS: [_written(source) for source in repeated] or True}
 
 
 def repeated_by(message: Message | NewMessage) -> frozenset[Repeated]:
-    """Return what a reply says again; what is no name of a source, as a client may have written it, is none."""
-    listed = message.metadata.get(REPEATS) if message.role == "assistant" else None
+    """Return what a reply or the output of a tool says again; what names no source, as of a client, is none."""
+    listed = message.metadata.get(REPEATS) if message.role in ("assistant", "tool") else None
     if not isinstance(listed, list | tuple):
         return frozenset()
     return frozenset(source for one in listed if (source := _read(one)) is not None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import chain
 
 import msgspec
 
@@ -46,14 +45,18 @@ _PROGRAM = re.compile(r"[\w.]*[\[({<]|\$\w|%\w|\*+\Z")
 _END_OF_VALUE = re.compile(r"[\"'`.,;!)\]]*(?:\s*\Z|\s*\n|[\"'`.,;!)\]]|\s+(?:and|und|et|y|e|и)\b)")
 
 
+def _by_hint() -> dict[str, tuple[int, ...]]:
+    """Return, for each hint, the places of the shapes and then of the phrases that are looked for where it stands."""
+    places: dict[str, list[int]] = {}
+    for place, known in enumerate((*SHAPES, *PHRASES)):
+        for hint in dict.fromkeys(known.hints):
+            places.setdefault(hint, []).append(place)
+    return {hint: tuple(of_hint) for hint, of_hint in places.items()}
+
+
 #: A text without any of these holds no secret that is known by what stands before it.
-_HINT = re.compile(
-    "|".join(
-        re.escape(hint)
-        for hints in ([shape.hints for shape in SHAPES], [phrase.hints for phrase in PHRASES])
-        for hint in dict.fromkeys(chain.from_iterable(hints))
-    )
-)
+_BY_HINT = _by_hint()
+_HINTS = tuple(_BY_HINT)
 #: Two digits, which every number that is a secret has somewhere.
 _DIGITS = re.compile(r"[0-9][0-9]")
 
@@ -73,23 +76,14 @@ def redacted(text: str) -> Redaction:
     """
     lowered = text.lower()
     found: list[str] = []
-    if _HINT.search(lowered):
-        text = _without_named(text, lowered, found)
+    for place in sorted({place for hint in _HINTS if hint in lowered for place in _BY_HINT[hint]}):
+        kind, pattern, check = _NAMED[place]
+        text = _without(text, kind, pattern, check, found)
     if _DIGITS.search(text):
         text = _without(text, "ssn", _SSN, _any, found)
         text = _without(text, "card", _CARD, _is_card, found)
         text = _without(text, "iban", _IBAN, _is_iban, found)
     return Redaction(text=text, found=tuple(found))
-
-
-def _without_named(text: str, lowered: str, found: list[str]) -> str:
-    for shape in SHAPES:
-        if any(hint in lowered for hint in shape.hints):
-            text = _without(text, shape.kind, shape.pattern, _is_random if shape.random else _any, found)
-    for phrase in PHRASES:
-        if any(hint in lowered for hint in phrase.hints):
-            text = _without(text, phrase.kind, phrase.pattern, _PHRASE_CHECKS[phrase.check], found)
-    return text
 
 
 def _without(text: str, kind: str, pattern: re.Pattern[str], check: Check, found: list[str]) -> str:
@@ -138,6 +132,11 @@ def _is_quoted_or_random(match: re.Match[str]) -> bool:
 
 
 _PHRASE_CHECKS: dict[str, Check] = {"password": _is_password, "token": _is_quoted_or_random, "any": _any}
+#: What each shape and then each phrase is called, how it is found, and what else must be true of it.
+_NAMED: tuple[tuple[str, re.Pattern[str], Check], ...] = (
+    *((shape.kind, shape.pattern, _is_random if shape.random else _any) for shape in SHAPES),
+    *((phrase.kind, phrase.pattern, _PHRASE_CHECKS[phrase.check]) for phrase in PHRASES),
+)
 
 
 def _is_card(match: re.Match[str]) -> bool:

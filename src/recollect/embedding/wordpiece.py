@@ -1,7 +1,8 @@
 """Cut a text of any script into pieces of a vocabulary, as the tokenizer of BERT does.
 
 It differs where that one gives a whole word up: what is no piece is left out, and the rest of the word counts;
-a symbol stands alone, so that an emoji does not hide the word before it; and all white space parts words.
+of a word longer than any the beginning counts; a symbol stands alone, so that an emoji does not hide the word before
+it; and all white space parts words.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _KEPT_WORDS = 100_000
 _KEPT_CHARACTERS = 20_000
 #: Such a word is hardly ever met again.
 _LONG_WORD = 40
+#: Nothing is looked for in what a word has beyond this, for it may be a million characters long and no word at all.
+LONGEST_WORD = 100
 
 
 class WordPieces:
@@ -58,7 +61,7 @@ class _Words(dict[str, tuple[int, ...]]):
         self._longest = max(map(len, numbers), default=0)
 
     def __missing__(self, word: str) -> tuple[int, ...]:
-        pieces = tuple(self._pieces(word))
+        pieces = tuple(self._pieces(word[:LONGEST_WORD]))
         if len(word) <= _LONG_WORD:
             if len(self) >= _KEPT_WORDS:
                 self.clear()

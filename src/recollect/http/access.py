@@ -1,4 +1,7 @@
-"""Who calls, and what a route may use: the dependencies of every route."""
+"""Who calls, and what a route may use: the dependencies of every route.
+
+They are coroutines although they wait for nothing: the framework would run plain functions in threads.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,21 @@ from recollect.service.recollect import Recollect
 AgentName = Annotated[str | None, Query(min_length=1, max_length=128, description="The agent; unset is the default.")]
 
 
-def service(request: Request) -> Recollect:
+async def service(request: Request) -> Recollect:
     """Return the service that the server was started with."""
     opened: Recollect = request.app.state.recollect
     return opened
 
 
-def caller(request: Request) -> Caller:
+async def caller(request: Request) -> Caller:
     """Return who calls; the route found it out before it read anything."""
     known: Caller = request.state.caller
     return known
 
 
-def scope(request: Request) -> Scope:
+async def scope(request: Request) -> Scope:
     """Return whose data is touched."""
-    return caller(request).scope
+    return (await caller(request)).scope
 
 
 def acting(whose: Scope, agent: str | None) -> Scope:
@@ -40,7 +43,7 @@ def acting(whose: Scope, agent: str | None) -> Scope:
     return whose if agent is None else Scope(whose.tenant, whose.user, agent)
 
 
-def id_maker(request: Request) -> Callable[[], str]:
+async def id_maker(request: Request) -> Callable[[], str]:
     """Return what makes ids: with an Idempotency-Key the same ones for a retry, so that it stores nothing twice."""
     asked = request_key(request)
     if asked is None:

@@ -17,7 +17,7 @@ def tagged(response: Response, version: int) -> None:
     response.headers["ETag"] = f'"{version}"'
 
 
-def expected_version(if_match: Annotated[str | None, Header()] = None) -> int | None:
+async def expected_version(if_match: Annotated[str | None, Header()] = None) -> int | None:
     """Return the version that the caller expects, or None if any will do; what is no version of ours is stale."""
     if if_match is None or if_match.strip() == "*":
         return None

@@ -25,10 +25,9 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         announced = dict(scope["headers"]).get(b"content-length", b"0")
-        refusal = problem(413, LimitExceededError.code, f"the body has more than {self._most} bytes; send less at once")
         # By its length first: a number of thousands of digits is none that Python likes to read.
         if announced.isdigit() and (len(announced) > 18 or int(announced) > self._most):
-            await refusal(scope, receive, send)
+            await self._refuse(scope, receive, send)
             return
         read, started = 0, False
 
@@ -47,6 +46,10 @@ class BodyLimit:
                 await send(message)
             elif message["type"] == "http.response.start":
                 # Whatever was made of the failed reading, this is what it means.
-                await refusal(scope, receive, send)
+                await self._refuse(scope, receive, send)
 
         await self._app(scope, counted, answered)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        detail = f"the body has more than {self._most} bytes; send less at once"
+        await problem(413, LimitExceededError.code, detail)(scope, receive, send)

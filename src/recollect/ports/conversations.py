@@ -102,6 +102,7 @@ class ConversationStore(Protocol):
         """Store a turn: its messages, jobs, access counts and the answer to a retry.
 
         A turn with a stored id adds only what was missing of its messages; one of erased messages only adds nothing.
+        What answers an erased message is refused with it.
         """
 
     async def archive(self, scope: Scope, batch: ArchiveBatch) -> ArchivedBatch:

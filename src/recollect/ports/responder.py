@@ -9,14 +9,24 @@ import msgspec
 
 from recollect.domain.checks import check_ids
 from recollect.domain.context import Context, Recalled
+from recollect.domain.repeating import Repeated
 from recollect.domain.turn import Usage
 from recollect.ports.chat_model import TextDelta, ToolCallRequest, ToolSpec
 
 #: Messages and memories that one reply may repeat.
 MAX_REPEATED = 1_000
 
+
+class ToolOutput(msgspec.Struct, frozen=True):
+    """What a tool says to a call."""
+
+    text: str
+    #: The messages and memories whose words it holds; when one of them is erased, the stored output goes too.
+    repeats: tuple[Repeated, ...] = ()
+
+
 #: Do what a call asks, and return what the model is told; nothing is raised.
-RunTool = Callable[[Mapping[str, Any]], Awaitable[str]]
+RunTool = Callable[[Mapping[str, Any]], Awaitable[ToolOutput]]
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +63,7 @@ class ToolReturned(msgspec.Struct, frozen=True):
 
     id: str
     output: str
+    repeats: tuple[Repeated, ...] = ()
 
 
 #: What is heard of a reply while it is written: text, calls with what they returned, more text.

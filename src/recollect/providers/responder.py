@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 
 import msgspec
 
@@ -20,7 +19,7 @@ from recollect.ports.chat_model import (
     ToolCallRequest,
     UsageReport,
 )
-from recollect.ports.responder import Hear, Question, Reply, ReplyEvent, Tool, ToolReturned
+from recollect.ports.responder import Hear, Question, Reply, ReplyEvent, Tool, ToolOutput, ToolReturned
 
 #: Rounds of calls after which a reply ends with what was said.
 MAX_ROUNDS = 8
@@ -131,16 +130,12 @@ async def _run(tools: tuple[Tool, ...], calls: list[ToolCallRequest], hear: Hear
         tool = known.get(call.tool_name)
         if tool is not None and tool.run is None:
             continue
-        output = f"Error: there is no tool {call.tool_name}." if tool is None else await _output(tool, call.input)
-        hear(ToolReturned(call.id, output))
-        results.append(ModelMessage(role="tool", text=output, tool_call_id=call.id))
+        output = ToolOutput(f"Error: there is no tool {call.tool_name}.")
+        if tool is not None and tool.run is not None:
+            output = await tool.run(call.input)
+        hear(ToolReturned(call.id, output.text, output.repeats))
+        results.append(ModelMessage(role="tool", text=output.text, tool_call_id=call.id))
     return results
-
-
-async def _output(tool: Tool, given: Mapping[str, object]) -> str:
-    if tool.run is None:
-        raise AssertionError("only tools that are run here have an output here")
-    return await tool.run(given)
 
 
 def _request(question: Question, tools: tuple[Tool, ...]) -> ModelRequest:

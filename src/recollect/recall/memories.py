@@ -47,6 +47,8 @@ _HALF_LIFE, _OFTEN = 60 * 86_400.0, 31
 #: Rows of memories that are gone are cleared away once they are as many as the others, and at least this many.
 _CLEARED: Final = 1_000
 _MEMORY_BYTES: Final = 1_500
+#: About what the words of a memory will take once they are read.
+_UNREAD_BYTES: Final = 1_000
 
 Keep = Callable[[Memory], bool]
 
@@ -74,6 +76,8 @@ class MemoryIndex:
         self._places: dict[str, int] = {}
         #: The words of rows that stand only in what a memory is filed under, not in what it says.
         self._unsaid: dict[int, frozenset[str]] = {}
+        #: Rows whose words nobody asked for yet.
+        self._unread: list[int] = []
         self._overview: _MemoryOverview | None = None
 
     def __len__(self) -> int:
@@ -82,7 +86,8 @@ class MemoryIndex:
     @property
     def nbytes(self) -> int:
         """Tell about how many bytes are held."""
-        return self._rows.nbytes + self._postings.nbytes + _MEMORY_BYTES * len(self._memories)
+        words = self._postings.nbytes + _UNREAD_BYTES * len(self._unread)
+        return self._rows.nbytes + words + _MEMORY_BYTES * len(self._memories)
 
     def replace(self, items: Iterable[IndexedMemory]) -> None:
         """Hold these memories and no others."""
@@ -100,7 +105,6 @@ class MemoryIndex:
                 self._unsaid.pop(before, None)
             if memory.deleted_at is None:
                 self._add(item)
-        self._rows.show()
         self._overview = None
         dead = self._rows.size - 1 - self._rows.living
         if dead >= _CLEARED and dead >= self._rows.living:
@@ -110,6 +114,7 @@ class MemoryIndex:
         """Return the best memories that may be kept, the best first; of equal ones by id."""
         if not self._places:
             return []
+        self._read_words()
         terms = [(term, stem(term)) for term in asked_words(question.text)]
         asked = Asked({word: kin_of(term) for term, word in terms}, (), question)
         if self._overview is None:
@@ -127,16 +132,20 @@ class MemoryIndex:
     def nearest(self, vector: NDArray[np.float32], count: int, least: float) -> list[str]:
         """Return the memories closest to a vector, at most so many and none further than this, the closest first."""
         rows = self._rows
-        near = np.where(rows.has_vector, rows.vectors @ vector, np.float32(-1))
-        close = np.flatnonzero(near >= least)
+        near = rows.vectors @ vector
+        close = (near >= least).nonzero()[0]
+        if len(close):
+            close = close[rows.with_vector(close)]
         if len(close) > count:
             close = close[np.argpartition(-near[close], count - 1)[:count]]
-        return [self._memory(int(row)).id for row in close[np.lexsort((close, -near[close]))]]
+        if len(close) > 1:
+            close = close[np.lexsort((close, -near[close]))]
+        return [self._memory(row).id for row in close.tolist()]
 
     def vector(self, memory_id: str) -> NDArray[np.float32] | None:
         """Return the vector of a memory, if it is held and has one."""
         row = self._places.get(memory_id)
-        return None if row is None or not self._rows.has_vector[row] else self._rows.vectors[row]
+        return None if row is None else self._rows.held_vector(row)
 
     def _best(self, score: NDArray[np.float32], count: int, keep: Keep | None) -> list[tuple[int, Memory]]:
         order = (-score).argsort(kind="stable")[: len(self._places)]
@@ -197,21 +206,33 @@ class MemoryIndex:
 
     def _add(self, item: IndexedMemory) -> None:
         memory = item.memory
-        words, unsaid = _words(memory)
         values = {
-            "length": weight_of(words),
             "at": (memory.valid_from or memory.updated_at).timestamp(),
             "importance": memory.importance,
             "is_pinned": memory.is_pinned,
             "accesses": memory.access_count,
         }
-        vector = None if item.vector is None else np.frombuffer(item.vector, dtype="<f2").astype(np.float32)
+        vector = None if item.vector is None else np.frombuffer(item.vector, dtype="<f2")
         row = self._rows.add(values, vector)
-        self._postings.add(row, words)
-        if unsaid:
-            self._unsaid[row] = unsaid
+        self._unread.append(row)
         self._memories.append(memory)
         self._places[memory.id] = row
+
+    def _read_words(self) -> None:
+        """Take in the words of what was added since the last search: many are added for one that is asked for."""
+        if not self._unread:
+            return
+        for row in self._unread:
+            memory = self._memories[row]
+            if memory is None:
+                continue
+            words, unsaid = _words(memory)
+            self._rows.set_length(row, weight_of(words))
+            self._postings.add(row, words)
+            if unsaid:
+                self._unsaid[row] = unsaid
+        self._unread.clear()
+        self._rows.show()
 
     def _rebuild(self) -> None:
         left = [IndexedMemory(self._memory(row), self._rows.vector(row)) for row in self._places.values()]

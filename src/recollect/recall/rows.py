@@ -69,9 +69,22 @@ class Rows:
 
     def vector(self, row: int) -> bytes | None:
         """Return the vector of a row as it was given."""
-        return self._vectors[row].astype("<f2").tobytes() if self.has_vector[row] else None
+        return self._vectors[row].astype("<f2").tobytes() if self._columns["has_vector"][row] else None
 
-    def add(self, values: dict[str, float], vector: NDArray[np.float32] | None) -> int:
+    def held_vector(self, row: int) -> NDArray[np.float32] | None:
+        """Return the vector of a row, shown or not."""
+        return self._vectors[row] if self._columns["has_vector"][row] else None
+
+    def with_vector(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which of these rows have a vector, shown or not."""
+        has: NDArray[np.bool_] = self._columns["has_vector"][rows]
+        return has
+
+    def set_length(self, row: int, length: int) -> None:
+        """Say how many words of a row say something."""
+        self._columns["length"][row] = length
+
+    def add(self, values: dict[str, float], vector: NDArray[np.floating[Any]] | None) -> int:
         """Add a row and return its number; the columns end before it until they are shown."""
         row = self.size
         if row == len(self._vectors):

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 from recollect.domain.conversation import ConversationCursor, ConversationQuery
 from recollect.domain.erasure import Erasure, Receipt
 from recollect.domain.exported import DamagedRecord, ExportHeader
-from recollect.domain.exported_knowledge import COUNTED, EndRecord, NoteRecord, UserRecord, memory_record, note_record
+from recollect.domain.exported_knowledge import (
+    COUNTED,
+    EndRecord,
+    NoteRecord,
+    UserRecord,
+    memory_record,
+    note_record,
+    preference_records,
+)
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, NotFoundError
@@ -23,6 +31,7 @@ from recollect.service.keeping import Keeper
 from recollect.service.means import Means
 from recollect.service.memories import MEMORY_CREATED, MEMORY_DELETED
 from recollect.service.notes import NOTES_UPDATED
+from recollect.service.preferences import SETTINGS_UPDATED
 
 if TYPE_CHECKING:
     from recollect.service.embedding import Embedding
@@ -42,8 +51,9 @@ class Account:
         self._means = means
 
     async def export(self, scope: Scope) -> AsyncIterator[UserRecord]:
-        """Give everything of the user: conversations with all branches and summaries, memories with history, notes.
+        """Give everything of the user: conversations with summaries, memories with history, notes, preferences.
 
+        Every branch of a conversation is in it.
         It is read a page at a time while others go on writing: what is erased meanwhile is left out, and a
         conversation that is used meanwhile may come twice, which an import takes for one.
         The last record counts the others.
@@ -59,7 +69,8 @@ class Account:
         """Take in the lines of an export, this user's or another's, and return what was stored.
 
         What is stored already, known by its id, is skipped, and what was erased is refused.
-        Unless the file is trusted, memories wait for review, messages count as imported, and notes are left out.
+        Unless the file is trusted, memories wait for review, messages count as imported, and notes and preferences
+        are left out.
         Raise `InvalidInputError` at a line that cannot be read; what came before it is stored.
         """
         parts = ImportParts(self._store, self._keeper, self._embedding)
@@ -73,13 +84,14 @@ class Account:
                 CONVERSATION_CREATED: stored.conversations + stored.messages,
                 MEMORY_CREATED: stored.memories,
                 NOTES_UPDATED: stored.notes,
+                SETTINGS_UPDATED: stored.preferences,
             }
             self._means.tell_of_many(scope, *(kind for kind, count in told.items() if count))
 
     async def erase(self, scope: Scope) -> Receipt:
         """Erase everything of the user, and return the receipt; whatever comes later starts afresh."""
         receipt = await self._store.erase_user(scope, Erasure(receipt_id=self._means.new_id(), at=self._means.clock()))
-        self._means.tell_of_many(scope, CONVERSATION_DELETED, MEMORY_DELETED, NOTES_UPDATED)
+        self._means.tell_of_many(scope, CONVERSATION_DELETED, MEMORY_DELETED, NOTES_UPDATED, SETTINGS_UPDATED)
         return receipt
 
     async def _records(self, scope: Scope) -> AsyncIterator[UserRecord]:
@@ -95,6 +107,11 @@ class Account:
         for agent in await self._store.noting_agents(scope):
             async for version in self._note(Scope(scope.tenant, scope.user, agent)):
                 yield version
+        try:
+            for kept in preference_records(await self._store.get_preferences(scope)):
+                yield kept
+        except CorruptRecordError as exc:
+            _log.info("the preferences left the export: %s", exc.code)
         for damaged in await self._store.list_damaged(scope):
             if damaged.kind not in ("conversation", "message", "summary"):
                 yield DamagedRecord(what=damaged.kind, id=damaged.id)

@@ -17,6 +17,7 @@ from recollect.domain.scope import Scope
 from recollect.errors import (
     CorruptRecordError,
     MemoryNotFoundError,
+    MessageNotFoundError,
     RequestInFlightError,
     StorageError,
     StorageUnavailableError,
@@ -130,9 +131,12 @@ class Chat:
     async def _first_reply(self, scope: Scope, answer: Answer, hearing: Hearing) -> ChatReply:
         """Return what was answered; memories that were erased since are left out."""
         kept = msgspec.json.decode(answer.body, type=KeptReply)
-        written = kept.written or (kept.message_id,)
-        wanted = dict.fromkeys((*kept.said, kept.user_message_id, *written))
+        wanted = dict.fromkeys((*kept.said, kept.user_message_id, kept.message_id))
         held = {one: await self._store.get_message(scope, kept.conversation_id, one) for one in wanted}
+        for one in kept.written:
+            with suppress(MessageNotFoundError):
+                held[one] = await self._store.get_message(scope, kept.conversation_id, one)
+        written = [one for one in kept.written or (kept.message_id,) if one in held]
         memories: list[Recalled] = []
         for memory_id, why in kept.memories:
             with suppress(MemoryNotFoundError):

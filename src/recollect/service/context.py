@@ -17,12 +17,13 @@ from recollect.domain.memory import Memory
 from recollect.domain.message import Message
 from recollect.domain.note import Note
 from recollect.domain.packing import build
+from recollect.domain.preferences import Preferences
 from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
 from recollect.domain.secrets import redacted
 from recollect.domain.window import Window
 from recollect.errors import RecollectError
-from recollect.ports.notes import NoteStore
+from recollect.ports.store import Store
 from recollect.service.keeping import Keeper
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
     #: The pinned memories at hand.
     pinned: tuple[Memory, ...] = ()
+    #: Whether anything may be remembered in this turn, and so whether tools for that are offered.
+    remembers: bool = True
 
     @property
     def memories(self) -> tuple[Recalled, ...]:
@@ -86,8 +89,8 @@ class Telling(msgspec.Struct, frozen=True, kw_only=True):
 class Contexts:
     """Make prompts; `recall` is None where memory is switched off."""
 
-    def __init__(self, notes: NoteStore, keeper: Keeper, recall: Recall | None, options: ContextOptions) -> None:
-        self._notes = notes
+    def __init__(self, store: Store, keeper: Keeper, recall: Recall | None, options: ContextOptions) -> None:
+        self._store = store
         self._keeper = keeper
         self._recall = recall
         self._options = options
@@ -104,19 +107,22 @@ class Contexts:
         return told.context
 
     async def tell(self, scope: Scope, window: Window | None, shown: Sequence[Message], telling: Telling) -> Told:
-        """Return the prompt for what the user says now."""
+        """Return the prompt for what the user says now, with what the user set obeyed."""
+        wanted = await self._wanted(scope)
+        recall = self._recall if telling.remembers and wanted.memory_enabled else None
         pinned: tuple[Memory, ...] = ()
         recalled: tuple[Recalled, ...] = ()
         note: Note | None = None
-        if self._recall is not None and telling.remembers:
+        if recall is not None:
             question = telling.message if telling.question is None else telling.question
-            pinned = tuple(map(_without_secrets, await _or_none(self._recall.pinned(scope)) or ()))
+            pinned = tuple(map(_without_secrets, await _or_none(recall.pinned(scope)) or ()))
             told = telling.without | {one.id for one in pinned} | {one.id for one in shown}
-            recalled = await self._recalled(scope, self._recall, told, question)
-            note = await _or_none(self._notes.get_note(scope))
+            recalled = await self._recalled(scope, recall, told, question)
+            note = await _or_none(self._store.get_note(scope))
         options = self._options
         parts = ContextParts(
             system="\n\n".join(filter(None, (options.system, telling.instructions))),
+            instructions=wanted.instructions,
             pinned=pinned,
             note=note,
             summaries=() if window is None else window.summaries,
@@ -127,7 +133,13 @@ class Contexts:
             format=options.format,
         )
         context = build(parts, options.budget if telling.budget is None else telling.budget)
-        return Told(context=context, recalled=recalled, pinned=pinned)
+        return Told(context=context, recalled=recalled, pinned=pinned, remembers=recall is not None)
+
+    async def _wanted(self, scope: Scope) -> Preferences:
+        """Return what the user set, or the defaults if that cannot be had; without memory nothing is read."""
+        if self._recall is None:
+            return Preferences()
+        return await _or_none(self._store.get_preferences(scope)) or Preferences()
 
     async def _recalled(self, scope: Scope, recall: Recall, told: frozenset[str], text: str) -> tuple[Recalled, ...]:
         """Return what may answer the question; what cannot be had takes nothing else with it."""

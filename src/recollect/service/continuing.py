@@ -53,9 +53,13 @@ class Continuing:
         for sought in _sought(history, ids):
             for found in await self._store.conversations_holding(scope, sought, MOST_LIKE):
                 window = await self._window(scope, found)
-                place = None if window is None else resumed(window.messages, history, ids)
-                if place is not None and window is not None and window.conversation.agent == scope.agent:
-                    return await self._going_on(scope, history, ids, found, place)
+                if window is None or window.conversation.agent != scope.agent:
+                    continue
+                place = resumed(window.messages, history, ids)
+                if place is not None:
+                    if not await self._are_free(scope, window, ids[place.stored]):
+                        ids = self._fresh(ids)
+                    return self._going_on(history, ids, found, place)
         return Continued(conversation_id=None, said=self._new(history, ids))
 
     async def _named(
@@ -65,28 +69,35 @@ class Continuing:
         if window is None or not (window.messages or window.summaries):
             return Continued(conversation_id=conversation_id, said=self._new(history, ids))
         place = resumed(window.messages, history, ids, whole=False) or Resumed(stored=answered(history))
-        if not place.stored and place.again is None:
-            # Without a history the same words may be said again and again, and are something new each time.
-            ids = tuple(self._new_id() for _ in ids)
-        return await self._going_on(scope, history, ids, conversation_id, place)
+        # A client that names its conversation may send no history, or a part; then the same words are not the same.
+        return self._going_on(history, self._fresh(ids), conversation_id, place)
 
-    async def _going_on(
-        self, scope: Scope, history: Sequence[Spoken], ids: tuple[str, ...], conversation_id: str, place: Resumed
+    def _going_on(
+        self, history: Sequence[Spoken], ids: tuple[str, ...], conversation_id: str, place: Resumed
     ) -> Continued:
-        if place.again is not None:
-            said = self._new(history[-1:], (place.again,))
-            return Continued(conversation_id=conversation_id, said=said)
         new, new_ids = history[place.stored :], ids[place.stored :]
-        if await self._is_stored(scope, conversation_id, new_ids[0]):
-            # It was said there before, on a branch that is not read any more.
-            new_ids = tuple(self._new_id() for _ in new_ids)
+        if place.again is not None:
+            new, new_ids = history[-1:], (place.again,)
         return Continued(conversation_id=conversation_id, said=self._new(new, new_ids))
+
+    def _fresh(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._new_id() for _ in ids)
+
+    async def _are_free(self, scope: Scope, window: Window, message_id: str) -> bool:
+        """Tell whether nothing was ever said here after the newest message that is read.
+
+        What was, on a branch that is left or until it was erased, has the ids that the same words would get now.
+        """
+        is_newest = window.messages[-1].seq + 1 == window.conversation.next_seq
+        return is_newest and not await self._is_stored(scope, window.conversation.id, message_id)
 
     async def _is_stored(self, scope: Scope, conversation_id: str, message_id: str) -> bool:
         try:
             await self._store.get_message(scope, conversation_id, message_id)
         except MessageNotFoundError:
             return False
+        except CorruptRecordError:
+            return True
         return True
 
     async def _window(self, scope: Scope, conversation_id: str) -> Window | None:

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from recollect.domain.checks import MAX_CONTENT, check_text
 from recollect.domain.message import MessageStatus, NewMessage, ToolCall
+from recollect.domain.repeating import repeating
 from recollect.errors import ProviderOutputError
 from recollect.ports.chat_model import TextDelta, ToolCallRequest
 from recollect.ports.responder import ReplyEvent, ToolReturned
@@ -35,7 +36,7 @@ class _Round(msgspec.Struct):
 
     text: list[str] = msgspec.field(default_factory=list)
     calls: list[ToolCallRequest] = msgspec.field(default_factory=list)
-    outputs: dict[str, str] = msgspec.field(default_factory=dict)
+    outputs: dict[str, ToolReturned] = msgspec.field(default_factory=dict)
 
     @property
     def is_answered(self) -> bool:
@@ -64,7 +65,8 @@ class Draft:
             case ToolCallRequest():
                 now.calls.append(event)
             case ToolReturned():
-                now.outputs[event.id] = check_text(event.output, "a tool's result", error=ProviderOutputError)
+                check_text(event.output, "a tool's result", error=ProviderOutputError)
+                now.outputs[event.id] = event
 
     def check(self) -> None:
         """Refuse a reply that ended and says nothing, and waits for no result either."""
@@ -115,9 +117,10 @@ class Draft:
                 id=sign.other_id(made + at),
                 role="tool",
                 name=call.tool_name,
-                content=one.outputs[call.id],
+                content=one.outputs[call.id].output,
                 created_at=sign.at,
                 tool_call_id=call.id,
+                metadata=repeating(repeats) if (repeats := one.outputs[call.id].repeats) else {},
             )
             for at, call in enumerate(call for call in one.calls if call.id in one.outputs)
         ]

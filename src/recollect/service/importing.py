@@ -18,7 +18,7 @@ from msgspec import UNSET
 from recollect.domain.checks import as_utc, check_id, check_optional_id, check_time
 from recollect.domain.conversation import ConversationChanges, NewConversation
 from recollect.domain.exported import ConversationRecord, MessageRecord, SummaryRecord
-from recollect.domain.exported_knowledge import MemoryRecord, NoteRecord, UserRecord, read_record
+from recollect.domain.exported_knowledge import MemoryRecord, NoteRecord, PreferenceRecord, UserRecord, read_record
 from recollect.domain.memory import Extraction, MemoryChanges, NewMemory
 from recollect.domain.message import NewMessage
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery
@@ -28,6 +28,7 @@ from recollect.errors import ConflictError, ErasedError, InvalidInputError, NotF
 from recollect.ports.store import Store
 from recollect.service.embedding import EMBED
 from recollect.service.keeping import TIDY, Keeper
+from recollect.service.preferences import is_set, set_first
 
 if TYPE_CHECKING:
     from recollect.service.embedding import Embedding
@@ -54,6 +55,7 @@ class Imported(msgspec.Struct, kw_only=True):
     memories: int = 0
     #: Versions of notes.
     notes: int = 0
+    preferences: int = 0
     #: Records that were there before.
     skipped: int = 0
     refused: int = 0
@@ -68,7 +70,7 @@ class Imported(msgspec.Struct, kw_only=True):
 
     def told(self) -> str:
         """Tell the counts in words."""
-        names = ("conversations", "messages", "summaries", "memories", "notes", "skipped", "refused")
+        names = ("conversations", "messages", "summaries", "memories", "notes", "preferences", "skipped", "refused")
         return ", ".join(f"{name} {getattr(self, name)}" for name in names)
 
 
@@ -144,6 +146,8 @@ class Importing:
                 await self._memory(line, record)
             case NoteRecord():
                 await self._note(line, record)
+            case PreferenceRecord():
+                await self._preferences(line, record)
 
     # Conversations
 
@@ -365,6 +369,21 @@ class Importing:
             (one.notes, one.created_at) == (change.content, as_utc(change.at))
             for one in await self._store.note_history(scope, query)
         )
+
+    # Preferences
+
+    async def _preferences(self, line: int, record: PreferenceRecord) -> None:
+        """Set what the file says, if the user set nothing yet."""
+        await self._close()
+        changes = record.changes()
+        if not self._trusted:
+            self.imported.refuse(line, "preferences are taken over only from a trusted file")
+        elif await set_first(self._store, self._scope, changes):
+            self.imported.preferences += 1
+        elif await is_set(self._store, self._scope, changes):
+            self.imported.skipped += 1
+        else:
+            self.imported.refuse(line, "the user has other preferences already")
 
 
 def _state(record: ConversationRecord, at: datetime) -> ConversationChanges:

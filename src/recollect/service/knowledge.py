@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import process
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Indel, Levenshtein
 
 from recollect.domain.likeness import Said
 from recollect.domain.memory import Memory, NewMemory, SavedMemories, normalised
@@ -30,6 +30,9 @@ from recollect.service.embedding import Embedding
 NEAREST = 20
 #: Below these nothing is a duplicate.
 LEAST_WORDING, LEAST_MEANING = 0.7, 0.5
+#: Wordings that are so alike are at least so alike if a changed letter counts as one that goes and one that comes:
+#: that is at most twice the distance, of lengths that differ no more than the likeness allows. It is found much faster.
+LEAST_ROUGHLY = 1 - 2 * (1 - LEAST_WORDING) / (1 + LEAST_WORDING) - 1e-6
 #: Bytes of all that is held; the users who were active longest ago are let go.
 MOST_BYTES = 512 * 2**20
 
@@ -126,15 +129,27 @@ class UserKnowledge:
         return self._named(found)
 
     def _worded_alike(self, wording: str) -> Iterable[str]:
+        wordings = self._wordings
+        roughly = process.extract(
+            wording,
+            wordings,
+            scorer=Indel.normalized_similarity,
+            processor=None,
+            score_cutoff=LEAST_ROUGHLY,
+            limit=NEAREST + 1,
+        )
+        if not roughly:
+            return ()
         hits = process.extract(
             wording,
-            self._wordings,
+            # Which of equally good ones are the nearest depends on their order among all.
+            {memory_id: alike for alike, _, memory_id in roughly} if len(roughly) <= NEAREST else wordings,
             scorer=Levenshtein.normalized_similarity,
             processor=None,
             score_cutoff=LEAST_WORDING,
             limit=NEAREST,
         )
-        return (memory_id for _, _, memory_id in hits)
+        return [memory_id for _, _, memory_id in hits]
 
     def said(self, memory: NewMemory | Memory) -> Said:
         """Return what a memory says, read for comparisons; what is stored is read once while it is held."""
@@ -248,15 +263,19 @@ class Knowledge:
         self._weigh(user, held.index.nbytes)
 
     def _keep(self, user: tuple[str, str], held: UserKnowledge) -> None:
-        if self._users.get(user) is not held:
-            self._users[user] = held
-            self._weigh(user, held.index.nbytes)
+        self._users[user] = held
+        self._weigh(user, held.index.nbytes)
         self._users.move_to_end(user)
         while len(self._users) > 1 and self._bytes > self._most_bytes:
             gone, _ = self._users.popitem(last=False)
             self._weigh(gone, 0)
 
     def _weigh(self, user: tuple[str, str], size: int) -> None:
-        self._bytes += size - self._sizes.pop(user, 0)
+        before = self._sizes.get(user, 0)
+        if size == before:
+            return
+        self._bytes += size - before
         if size:
             self._sizes[user] = size
+        else:
+            del self._sizes[user]

@@ -51,7 +51,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
 
     memories: tuple[Memory, ...] = ()
     changed: tuple[Memory, ...] = ()
-    #: How many messages were read.
+    #: How many messages were read; none while the user wants nothing learned.
     read: int = 0
     #: How many proposals were rejected.
     rejected: int = 0
@@ -99,6 +99,7 @@ class Learner:
     ) -> Learned:
         """Extract what is new in a conversation and save it; return what was learned.
 
+        While the user has memory switched off nothing is, and what is new then will not be learned later.
         Raise `ConversationNotFoundError` if there is no such conversation, `ProviderError` if nobody could extract.
         """
         check_id(conversation_id, "conversation id")
@@ -125,7 +126,10 @@ class Learner:
                 return learned
 
     async def _learn_range(self, scope: Scope, unread: Unextracted, mode: Mode, claim: Claim | None) -> Learned:
-        extracted = await self._extracted(scope, unread, mode) if unread.messages else Extracted()
+        wants = bool(unread.messages) and await self._is_wanted(scope)
+        extracted = await self._extracted(scope, unread, mode) if wants else Extracted()
+        if extracted.candidates and not await self._is_wanted(scope):
+            extracted = Extracted(usage=extracted.usage)
         new = tuple(self._memory(scope, unread.conversation_id, one) for one in extracted.candidates)
 
         async def save(plan: Plan, revision: int) -> SavedMemories:
@@ -147,10 +151,14 @@ class Learner:
         return Learned(
             memories=written.saved.created,
             changed=written.saved.changed,
-            read=len(unread.messages),
+            read=len(unread.messages) if wants else 0,
             rejected=sum(extracted.rejected.values()),
             usage=extracted.usage,
         )
+
+    async def _is_wanted(self, scope: Scope) -> bool:
+        """Tell whether the user wants anything learned; what is said while not is passed by for good."""
+        return (await self._store.get_preferences(scope)).memory_enabled
 
     async def _extracted(self, scope: Scope, unread: Unextracted, mode: Mode) -> Extracted:
         request = ExtractionRequest(

@@ -188,13 +188,18 @@ class Memories:
 
         return edits
 
-    async def delete(self, scope: Scope, memory_id: str) -> Memory:
-        """Hide a memory at once and erase it after a while in which that can be undone."""
-        await self._store.get_memory(scope, memory_id)
+    async def delete(self, scope: Scope, memory_id: str, expected_version: int | None = None) -> Memory:
+        """Hide a memory at once and erase it after a while in which that can be undone.
+
+        Raise `StaleVersionError` and change nothing if it is not at the version that is expected.
+        """
+        stored = await self._store.get_memory(scope, memory_id)
+        if expected_version not in (None, stored.version):
+            raise StaleVersionError(f"the memory is at version {stored.version}")
         now = self._means.clock()
         # First the job: one for a memory that was not deleted after all does nothing.
         await self._erase_later(scope, memory_id, now)
-        changes = MemoryChanges(at=now, deleted_at=now)
+        changes = MemoryChanges(at=now, deleted_at=now, expected_version=expected_version)
         (deleted,) = await self._writer.apply(
             scope, lambda known: (MemoryEdit(memory_id=_found(known, memory_id).id, changes=changes),)
         )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.service.lifecycle import Lifecycle
     from recollect.service.memories import Memories
     from recollect.service.notes import Notes
+    from recollect.service.preferences import UserPreferences
     from recollect.service.readiness import ReadinessCheck
     from recollect.service.recall import Recall
     from recollect.service.streams import Streams
@@ -43,6 +44,7 @@ class UseCases(NamedTuple):
     recall: Recall
     forgetting: Forgetting
     notes: Notes
+    preferences: UserPreferences
     embedding: Embedding
     lifecycle: Lifecycle
     ledger: Ledger
@@ -87,6 +89,8 @@ class Recollect:
         self.forgetting: Forgetting = use.forgetting
         #: What agents note about a user.
         self.notes: Notes = use.notes
+        #: What users set for themselves.
+        self.preferences: UserPreferences = use.preferences
         #: The vectors of what was said and is known.
         self.embedding: Embedding = use.embedding
         #: Conversations that nobody uses any more.

@@ -149,6 +149,8 @@ class Streams:
         self._options = options
         self._open: dict[tuple[str, str, str], Stream] = {}
         self._ended: OrderedDict[tuple[str, str, str], Stream] = OrderedDict()
+        #: What lets go of an ended stream in time, and holds it until then.
+        self._timers: dict[tuple[str, str, str], asyncio.TimerHandle] = {}
         self._held_events = 0
         self._running: dict[asyncio.Task[None], Stream] = {}
         self._is_closing = False
@@ -225,13 +227,15 @@ class Streams:
         self._forget(name, self._ended.get(name))
         self._ended[name] = stream
         self._held_events += stream.length
+        keep = self._options.keep.total_seconds()
+        self._timers[name] = asyncio.get_running_loop().call_later(keep, self._forget, name, stream)
         while len(self._ended) > MOST_ENDED or (self._held_events > MOST_EVENTS and len(self._ended) > 1):
             self._forget(*next(iter(self._ended.items())))
-        keep = self._options.keep.total_seconds()
-        asyncio.get_running_loop().call_later(keep, self._forget, name, stream)
 
     def _forget(self, name: tuple[str, str, str], stream: Stream | None) -> None:
         """Let go of this stream, and of no other that has its name."""
         if stream is not None and self._ended.get(name) is stream:
             del self._ended[name]
             self._held_events -= stream.length
+            if (timer := self._timers.pop(name, None)) is not None:
+                timer.cancel()

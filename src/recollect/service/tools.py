@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.domain.context import Recalled
 from recollect.domain.note_tool import NOTE_TOOL, NOTE_TOOL_DESCRIPTION, note_parameters
 from recollect.domain.recalling import RecallRequest
+from recollect.domain.rendering import entry
+from recollect.domain.repeating import named
 from recollect.domain.scope import Scope
 from recollect.errors import InvalidInputError, RecollectError
 from recollect.ports.chat_model import ToolSpec
-from recollect.ports.responder import Tool
+from recollect.ports.responder import Tool, ToolOutput
 from recollect.service.notes import Notes
 
 if TYPE_CHECKING:
@@ -43,16 +45,16 @@ class Toolbox:
         if recall is None:
             return ()
 
-        async def manage_notes(given: Mapping[str, Any]) -> str:
-            return await self._notes.call(scope, given, conversation_id)
+        async def manage_notes(given: Mapping[str, Any]) -> ToolOutput:
+            return ToolOutput(await self._notes.call(scope, given, conversation_id))
 
-        async def search(given: Mapping[str, Any]) -> str:
+        async def search(given: Mapping[str, Any]) -> ToolOutput:
             try:
                 return _listed(await recall.search(scope, _asked(given)))
             except InvalidInputError as exc:
-                return f"Error: {exc}."
+                return ToolOutput(f"Error: {exc}.")
             except RecollectError as exc:
-                return f"Error: nothing can be searched now ({exc.code}); go on without it."
+                return ToolOutput(f"Error: nothing can be searched now ({exc.code}); go on without it.")
 
         note_spec = ToolSpec(name=NOTE_TOOL, description=NOTE_TOOL_DESCRIPTION, parameters=note_parameters())
         return (Tool(spec=note_spec, run=manage_notes), Tool(spec=_SEARCH, run=search))
@@ -81,8 +83,8 @@ def _asked(given: Mapping[str, Any]) -> RecallRequest:
     return RecallRequest(text=query, limit=limit, memories=True, messages=True)
 
 
-def _listed(found: tuple[Recalled, ...]) -> str:
-    return "\n".join(map(_line, found)) or "Nothing was found."
+def _listed(found: tuple[Recalled, ...]) -> ToolOutput:
+    return ToolOutput("\n".join(map(_line, found)) or "Nothing was found.", named(found))
 
 
 def _line(one: Recalled) -> str:
@@ -95,4 +97,5 @@ def _line(one: Recalled) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    """Return the text as one entry that is no longer than a model needs to judge it."""
+    return entry(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…")

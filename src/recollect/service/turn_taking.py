@@ -114,7 +114,8 @@ class TurnTaking:
         policy = self._request.write_policy or self._parts.options.write_policy
         place, stored = await self._begun(policy)
         told = await self._told(place)
-        tools = () if place.is_unknown else self._parts.toolbox.of(self._scope, self.conversation_id)
+        is_offered = told.remembers and not place.is_unknown
+        tools = self._parts.toolbox.of(self._scope, self.conversation_id) if is_offered else ()
         written = await self._written(told, place, tools, bill)
         if policy == "client":
             return self._unstored_reply(place, told, written, "client")
@@ -131,7 +132,7 @@ class TurnTaking:
         return await self._stored_reply(place, told, written, stored, appended)
 
     async def pass_by(self) -> ChatReply:
-        """Answer, and neither read nor write anything that lasts."""
+        """Answer as the user wants it, and neither remember nor write anything."""
         said = self._said()
         place = Place(None, said, said[-1])
         told = await self._told(place)
@@ -317,6 +318,8 @@ class TurnTaking:
     async def _stored_reply(
         self, place: Place, told: Told, written: _Written, stored: tuple[Message, ...], appended: Appended
     ) -> ChatReply:
+        if place.question.id in appended.refused:
+            raise ErasedError("a message with this id was erased; send what is asked under another id")
         if written.message_id in appended.refused:
             raise ErasedError("what the reply repeats was erased while it was written; ask again")
         held = {message.id: message for message in (*stored, *appended.messages)}

@@ -254,7 +254,11 @@ def _refuse_twin(tx: Transaction, scope: Scope, memory: Memory) -> None:
 
 
 def save_extraction(tx: Transaction, scope: Scope, result: Extraction) -> SavedMemories:
-    """Save what was extracted from a range of a conversation, once, and end the job that did it."""
+    """Save what was extracted from a range of a conversation, once, and end the job that did it.
+
+    The user is held before the conversation, as an erasure does it, so that the two never wait for each other.
+    """
+    tx.one("lock_user", **scoped(scope))
     stored = lock(tx, scope, result.conversation_id)
     if stored.value.extracted_seq != result.from_seq or result.to_seq >= stored.value.next_seq:
         raise ConflictError("this range was extracted already or is gone; plan the extraction again")

@@ -2,6 +2,8 @@
 
 Writes that arrive together, or while a commit runs, form the next batch; each runs in a savepoint of its own.
 A lone write on a quick disk runs where it was asked for: a hop to a thread and back costs as much as the commit.
+So do the statements of a small batch, since a thread that runs them would wait for its turn after each; the thread
+then commits, which takes no turn, while the next batch is made.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ COMPANY = 8
 SCRUB_WAIT_MS = 200
 #: Commits slower than this are never run on the event loop.
 QUICK_COMMIT = 0.001
+#: Batches whose statements take longer than this, as those before them did, are not run on the event loop.
+QUICK_BATCH = 0.005
 
 
 def _casts_doubt(error: BaseException | None) -> bool:
@@ -76,23 +80,26 @@ class SqliteWriter:
         self._busy = False
         self._closed = False
         self._broken = False
-        #: Whether to open the file again once it can be written: while its disk was read-only it was opened for reading
-        #: alone, and a search index that could not read a page goes on with half of what it knew.
         #: Whether the lock may be held although no write is under way.
         self.is_checkpointing = False
+        #: Whether to open the file again once it can be written: while its disk was read-only it was opened for reading
+        #: alone, and a search index that could not read a page goes on with half of what it knew.
         self._is_doubtful = False
         self._lone = False
         #: How many lone batches must follow until a writer counts as lone again.
         self._company = 0
         self._drained: asyncio.Future[None] | None = None
         self._commit_time = 0.0
+        #: About how long the statements of one write take.
+        self._work_time = 0.0
         self._wal_pages = 0
         #: Whether erased words may be in the files; at first a process that was killed may have left some.
         self._unscrubbed = True
         #: Held by whoever uses the connection.
         self.lock = threading.Lock()
         self._tx = self._open()
-        self._batches: queue.SimpleQueue[list[_Write] | None] = queue.SimpleQueue()
+        #: Batches, and whether their statements have run, so that only the commit is left and the lock is held.
+        self._batches: queue.SimpleQueue[tuple[list[_Write], bool] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="recollect-writer", daemon=True)
         self._thread.start()
 
@@ -154,12 +161,29 @@ class SqliteWriter:
         if len(batch) == 1 and self._is_quick() and self._run_here(batch):
             self._settle(batch)
             return
-        self._busy = True
-        self._batches.put(batch)
+        if not self._is_small(batch) or not self._begin_here():
+            self._busy = True
+            self._batches.put((batch, False))
+        elif self._tried(self._run_statements, batch):
+            self._busy = True
+            self._batches.put((batch, True))
+        else:
+            self.lock.release()
+            self._settle(batch)
 
     def _run_here(self, batch: list[_Write]) -> bool:
         """Run the batch without a thread, unless that would mean to wait for another user of the file."""
-        if not self.lock.acquire(blocking=False):
+        if not self._begin_here():
+            return False
+        try:
+            self._run(batch)
+        finally:
+            self.lock.release()
+        return True
+
+    def _begin_here(self) -> bool:
+        """Take the lock and begin a transaction, unless that would mean to wait."""
+        if self._broken or self._is_doubtful or not self.lock.acquire(blocking=False):
             return False
         connection = self._tx.connection
         try:
@@ -168,13 +192,17 @@ class SqliteWriter:
                 connection.execute("BEGIN IMMEDIATE")
             finally:
                 connection.set_busy_timeout(self._busy_ms)
-        except apsw.Error:
-            return False
-        else:
-            self._run(batch)
-            return True
-        finally:
+        except BaseException as exc:  # whatever it is, the lock must not stay taken
             self.lock.release()
+            if isinstance(exc, apsw.Error):
+                return False
+            raise
+        return True
+
+    def _is_small(self, batch: list[_Write]) -> bool:
+        """Tell whether the loop may run the statements: soon done, and not while the thread waits for the lock."""
+        is_thread_free = not self.is_checkpointing and not self._wants_checkpoint()
+        return is_thread_free and self._work_time * len(batch) < QUICK_BATCH
 
     def _is_quick(self) -> bool:
         return self._commit_time < QUICK_COMMIT and not self._wants_checkpoint()
@@ -183,9 +211,17 @@ class SqliteWriter:
         return self._unscrubbed or self._wal_pages >= CHECKPOINT_PAGES
 
     def _serve(self) -> None:
-        while (batch := self._batches.get()) is not None:
-            with self.lock:
-                self._run(batch)
+        while (given := self._batches.get()) is not None:
+            batch, has_run = given
+            if not has_run:
+                self.lock.acquire()
+            try:
+                if has_run:
+                    self._tried(self._commit, batch)
+                else:
+                    self._run(batch)
+            finally:
+                self.lock.release()
             self.is_checkpointing = self._wants_checkpoint()
             self._loop.call_soon_threadsafe(self._settle, batch)
             if self.is_checkpointing:
@@ -205,19 +241,36 @@ class SqliteWriter:
         """Run the batch in one transaction; after a failure of the file no write of it counts as done."""
         if self._broken or (self._is_doubtful and self._can_write()):
             self._reopen()
+        if self._tried(self._run_statements, batch):
+            self._tried(self._commit, batch)
+
+    def _tried(self, step: Callable[[list[_Write]], None], batch: list[_Write]) -> bool:
+        """Take a step; if it fails, every write of the batch fails with it, and the writer goes on."""
         try:
-            self._run_together(batch)
-            self._tx.write_index()
-            started = time.perf_counter()
-            self._tx.connection.execute("COMMIT")
-            took = time.perf_counter() - started
-            self._commit_time += (took - self._commit_time) / 8
+            step(batch)
         except apsw.Error as exc:
             error = translated(exc)
             error.__cause__ = exc
             self._fail(batch, error)
+            return False
         except BaseException as exc:  # noqa: BLE001  # the caller gets whatever its work raised; the writer goes on
             self._fail(batch, exc)
+            return False
+        return True
+
+    def _run_statements(self, batch: list[_Write]) -> None:
+        # Not what a thread waits for its turn, which would keep the statements with it for good.
+        started = time.thread_time()
+        self._run_together(batch)
+        self._tx.write_index()
+        took = (time.thread_time() - started) / len(batch)
+        self._work_time += (took - self._work_time) / 8
+
+    def _commit(self, batch: list[_Write]) -> None:
+        started = time.perf_counter()
+        self._tx.connection.execute("COMMIT")
+        took = time.perf_counter() - started
+        self._commit_time += (took - self._commit_time) / 8
 
     def _run_together(self, batch: list[_Write]) -> None:
         """Run the works one after the other; if one refuses, start again with a savepoint for each.

@@ -48,6 +48,7 @@ export async function* chat(
   const signal = options.signal;
   let messageId: string | null = null;
   let lastId = "0";
+  let failure: Problem | null = null;
   for (let attempt = 0; ; ) {
     try {
       const answer = messageId
@@ -63,11 +64,11 @@ export async function* chat(
         if (event.id) lastId = event.id;
         const told = { event: event.event, ...JSON.parse(event.data) } as ChatEvent;
         if (told.event === "start") messageId = told.message_id;
+        if (told.event === "error") failure = new Problem(500, told.code, told.detail);
         yield told;
         if (told.event === "done") return;
-        if (told.event === "error" && !messageId) return;
       }
-      throw new Problem(0, "cut", "The connection was lost.");
+      if (!failure) throw new Problem(0, "cut", "The connection was lost.");
     } catch (error) {
       const problem = asProblem(error);
       attempt += 1;
@@ -77,5 +78,7 @@ export async function* chat(
       if ((!problem.isPassing && !isForgotten) || attempt >= ATTEMPTS) throw problem;
       await wait(Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT), signal);
     }
+    // A turn that could not be recorded ends with an error and nothing after it; following it again tells no more.
+    if (failure) throw failure;
   }
 }

@@ -1,7 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import { type ChatBody, chat, type Waiting } from "../api/chat";
 import type { Client } from "../api/client";
-import { asProblem, type Problem } from "../api/problem";
+import { asProblem, Problem } from "../api/problem";
 import type { ChatEvent, Conversation, MemoryUsed, Message, MessagePage, OpenedConversation, ToolCall } from "../api/types";
 import type { Archive } from "./archive";
 import type { Outbox } from "./outbox";
@@ -19,6 +19,8 @@ export interface Draft {
 export interface Pending {
   key: string;
   text: string;
+  /** The message that it answers, if that is not the newest: what is shown after it belongs to another branch. */
+  after?: string | null;
   /** Why it was not sent; null while it is being sent. */
   problem: Problem | null;
 }
@@ -67,6 +69,8 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
   });
   const store = createStore<ConversationState>(() => blank(newId()));
   const { getState, setState } = store;
+  /** The newest end of the branch through each message that was shown; the server does not tell it. */
+  const ends = new Map<string, string>();
   let leaving = new AbortController();
 
   const path = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
@@ -103,17 +107,36 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
     const opened = await client.get<OpenedConversation>(path(id), { signal: leaving.signal }).catch(() => null);
     if (!opened || !isHere(id)) return;
     const { messages, next, ...conversation } = opened;
-    const first = messages[0];
-    const kept = first ? getState().messages.filter((one) => one.seq > 0 && one.seq < first.seq) : [];
-    const isJoined = kept.length > 0 && kept.at(-1)?.seq === (first?.seq ?? 0) - 1;
+    // What was read before stays if the new page begins within it: whatever leads to a message is the same in every page.
+    const shown = getState().messages;
+    const at = shown.findIndex((one) => one.id === messages[0]?.id && one.role === messages[0].role);
+    const isJoined = at >= 0;
+    const kept = shown.slice(0, Math.max(at, 0));
     setState({ conversation, messages: isJoined ? [...kept, ...messages] : messages, older: isJoined ? getState().older : next });
+  }
+
+  /** Find the newest message that a message leads to; only an export has all branches. */
+  async function findEnd(id: string, messageId: string): Promise<string> {
+    const query = { format: "json" };
+    const records = await client.get<{ kind: string; id: string; parent_id?: string | null }[]>(`${path(id)}/export`, { query });
+    const led = new Set([messageId]);
+    let end = messageId;
+    for (const one of records) {
+      if (one.kind === "message" && one.parent_id && led.has(one.parent_id)) {
+        led.add(one.id);
+        end = one.id;
+      }
+    }
+    return end;
   }
 
   /** Take a turn: it is in the outbox before it is sent, and until it is saved. */
   async function take(body: ChatBody, key: string): Promise<void> {
     const id = getState().id;
     const text = body.new_messages?.at(-1)?.content ?? "";
-    setState({ pending: { key, text, problem: null }, draft: { messageId: null, text: "", toolCalls: [], memories: [] }, problem: null });
+    const after = branchingPoint(body, getState().messages);
+    const pending = { key, text, problem: null, ...(after !== undefined && { after }) };
+    setState({ pending, draft: { messageId: null, text: "", toolCalls: [], memories: [] }, problem: null });
     if (!body.temporary) await outbox.put({ key, conversationId: id, body, at: now().toISOString() });
     try {
       for await (const event of chat(client, body, key, { signal: leaving.signal, ...(wait && { wait }) })) {
@@ -159,7 +182,7 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
         break;
       }
       case "error":
-        setState({ problem: asProblem(Object.assign(new Error(event.detail), { code: event.code })) });
+        setState({ problem: new Problem(500, event.code, event.detail) });
         break;
       case "saved":
         setState((state) => ({ memories: { ...state.memories, ...(draft.messageId && { [draft.messageId]: draft.memories }) } }));
@@ -258,10 +281,13 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
       if (messageId) await client.post("/api/chat/stop", { message_id: messageId }).catch(() => undefined);
     },
 
-    /** Show the branch that goes through this message. */
+    /** Show the branch that goes through this message, as far as it was followed. */
     async selectBranch(messageId: string): Promise<void> {
-      const id = getState().id;
-      await client.patch(path(id), { head_id: messageId });
+      const { id, messages, conversation } = getState();
+      const head = conversation?.head_id;
+      if (head) for (const one of messages) ends.set(one.id, head);
+      const end = ends.get(messageId) ?? (await findEnd(id, messageId));
+      await client.patch(path(id), { head_id: end });
       await refresh(id);
     },
 
@@ -278,6 +304,13 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
 }
 
 export type ConversationStore = ReturnType<typeof createConversation>;
+
+/** Say which message a turn answers if it begins a branch; undefined if it goes on from the newest. */
+function branchingPoint(body: ChatBody, messages: Message[]): string | null | undefined {
+  if (!body.regenerate) return body.parent_id;
+  const again = messages.find((one) => one.id === body.regenerate);
+  return again?.role === "user" ? again.id : again?.parent_id;
+}
 
 function unstored(conversationId: string, one: { id: string; role: "user" | "assistant"; content: string; created_at: string }, draft: Draft): Message {
   return {

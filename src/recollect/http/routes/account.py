@@ -36,7 +36,7 @@ class _JsonLines(StreamingResponse):
     responses={200: {"description": "JSON lines; the last one, `end`, counts the others.", "content": _FILE}},
 )
 async def export_user(request: Request, recollect: Service, scope: Whose) -> StreamingResponse:
-    """Send conversations with all branches and summaries, memories with their history, and notes with all versions.
+    """Send conversations with all branches, memories with their history, notes with all versions, and preferences.
 
     A file without its last line `{"kind": "end", …}` was cut off.
     """
@@ -73,21 +73,22 @@ async def _from(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes
 @router.post(
     "/import",
     summary="Take in an export",
-    openapi_extra={"requestBody": {"required": True, "content": _FILE}},
+    openapi_extra={"requestBody": {"content": _FILE}},
 )
 async def import_user(
     request: Request,
     recollect: Service,
     scope: Whose,
     trusted: Annotated[
-        bool, Query(description="The file is the user's own: keep trust and pins of memories, and take over notes.")
+        bool, Query(description="The file is the user's own: keep trust and pins, take over notes and preferences.")
     ] = False,
 ) -> ImportedOut:
     """Store what the file holds under its own ids; what is stored already is skipped, what was erased is refused.
 
     A line that cannot be read is 422 and named with what was stored before it; the same file again is safe.
     A file larger than a body may be is sent in parts, cut between lines, in order.
-    Unless it is `trusted`, its memories wait for review, its messages count as imported and its notes are left out.
+    Unless it is `trusted`, its memories wait for review, its messages count as imported, and its
+    notes and preferences are left out.
     """
     return ImportedOut.of(await recollect.account.import_lines(scope, _lines(request.stream()), trusted=trusted))
 

@@ -29,12 +29,10 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The turn; with `Accept: text/event-stream` as events while it is taken: `start`, `delta`, "
         "`tool_call`, `tool_result`, `saved`, `done`, or `error`.",
-        "content": {SSE: {"schema": {"type": "string"}}},
+        "content": {SSE: {}},
     }
 }
-_FOLLOWED: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The events of the turn.", "content": {SSE: {"schema": {"type": "string"}}}}
-}
+_FOLLOWED: dict[int | str, dict[str, Any]] = {200: {"description": "The events of the turn.", "content": {SSE: {}}}}
 
 
 @router.post(

@@ -87,7 +87,7 @@ async def served_model(model: Annotated[str, Path(min_length=1)], recollect: Ser
         200: {
             "description": "The answer; with `stream` as chunks in server-sent events that end with `[DONE]`.",
             "headers": {CONVERSATION: {"description": "Where the turn is kept.", "schema": {"type": "string"}}},
-            "content": {_SSE: {"schema": {"type": "string"}}},
+            "content": {_SSE: {}},
         },
         **documented(PROBLEMS, 400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503),
     },

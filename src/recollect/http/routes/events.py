@@ -19,7 +19,7 @@ router = api_router("events")
 _ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "A stream of server-sent events, with a comment every 15 seconds, until either side ends it.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}, "example": EVENTS_EXAMPLE}},
+        "content": {"text/event-stream": {"example": EVENTS_EXAMPLE}},
     }
 }
 
@@ -29,7 +29,8 @@ async def listen(request: Request, recollect: Service, scope: Whose) -> EventStr
     """Send an event `{"id": …}` for whatever of the user changes from now on, on any server.
 
     The kinds are `notes.updated` (the id is the agent), `memory.created|updated|deleted`,
-    `conversation.created|updated|deleted` and `job.updated`; an id of null stands for more than is worth naming.
+    `conversation.created|updated|deleted`, `job.updated` and `settings.updated` (the id is the user);
+    an id of null stands for more than is worth naming.
     Events are hints: after `overflow`, and after each new connection, read again whatever you show.
     """
     held = ExitStack()

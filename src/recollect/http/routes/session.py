@@ -19,7 +19,7 @@ router = APIRouter(prefix="/api", tags=["session"])
 _SECONDS = 30 * 24 * 3600
 
 
-def _gate(request: Request) -> Gate:
+async def _gate(request: Request) -> Gate:
     gate: Gate = request.app.state.gate
     return gate
 

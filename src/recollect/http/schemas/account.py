@@ -41,6 +41,7 @@ class ImportedOut(BaseModel):
     summaries: int
     memories: int
     notes: int = Field(description="Versions of notes.")
+    preferences: int = Field(description="1 if what the user set for themselves was in it.")
     skipped: int = Field(description="Records that were there before.")
     refused: int = Field(description="Records that were not stored: erased before, or at odds with what is there.")
     refusals: list[RefusalOut] = Field(description="Why, for the first hundred of them.")

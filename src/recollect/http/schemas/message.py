@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
 from msgspec import UNSET
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from recollect.domain.message import Message, NewMessage, ToolCall
 from recollect.domain.page import MessagePage
@@ -16,8 +17,18 @@ from recollect.domain.page import MessagePage
 Id = Annotated[str, Field(min_length=1, max_length=128)]
 #: An id in the address of a request.
 PathId = Annotated[str, Path(min_length=1, max_length=128)]
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _written(value: object) -> object:
+    """Refuse a number, which could count seconds or milliseconds."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATE.match(value)):
+        return value
+    raise ValueError("write the time with its zone, such as 2026-05-17T09:30:00Z")
+
+
 #: A client's own time; what has no zone is no moment.
-Moment = AwareDatetime
+Moment = Annotated[AwareDatetime, BeforeValidator(_written)]
 
 
 class ToolCallIn(BaseModel):

@@ -23,6 +23,7 @@ from recollect.sync.signatures.recollect import BlockingRecollect
 from recollect.sync.signatures.store import BlockingStore
 from recollect.sync.signatures.stream import BlockingStream
 from recollect.sync.signatures.streams import BlockingStreams
+from recollect.sync.signatures.userpreferences import BlockingUserPreferences
 from recollect.sync.signatures.worker import BlockingWorker
 
 __all__ = [
@@ -49,5 +50,6 @@ __all__ = [
     "BlockingStore",
     "BlockingStream",
     "BlockingStreams",
+    "BlockingUserPreferences",
     "BlockingWorker",
 ]

@@ -15,7 +15,7 @@ class BlockingAccount(Protocol):
     """What a user can do with all that is theirs."""
 
     def export(self, scope: Scope) -> Iterator[UserRecord]:
-        """Give everything of the user: conversations with all branches and summaries, memories with history, notes."""
+        """Give everything of the user: conversations with summaries, memories with history, notes, preferences."""
 
     def import_lines(self, scope: Scope, lines: Iterator[bytes], *, trusted: bool = False) -> Imported:
         """Take in the lines of an export, this user's or another's, and return what was stored."""

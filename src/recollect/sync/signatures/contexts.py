@@ -19,4 +19,4 @@ class BlockingContexts(Protocol):
         """Return what a model would be given for this question, or for none, in a conversation."""
 
     def tell(self, scope: Scope, window: Window | None, shown: Sequence[Message], telling: Telling) -> Told:
-        """Return the prompt for what the user says now."""
+        """Return the prompt for what the user says now, with what the user set obeyed."""

@@ -26,6 +26,7 @@ from recollect.sync.signatures.readinesscheck import BlockingReadinessCheck
 from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.store import BlockingStore
 from recollect.sync.signatures.streams import BlockingStreams
+from recollect.sync.signatures.userpreferences import BlockingUserPreferences
 from recollect.sync.signatures.worker import BlockingWorker
 
 
@@ -42,6 +43,7 @@ class BlockingRecollect(Protocol):
     recall: BlockingRecall
     forgetting: BlockingForgetting
     notes: BlockingNotes
+    preferences: BlockingUserPreferences
     embedding: BlockingEmbedding
     lifecycle: BlockingLifecycle
     ledger: BlockingLedger

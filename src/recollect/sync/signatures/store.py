@@ -34,6 +34,7 @@ from recollect.domain.message import Message
 from recollect.domain.note import Note, NoteChange, NoteHistoryQuery, NoteVersion
 from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.passage import IndexedMemories, MatchedPassages, PassageMatch, PassageQuery, Passages, Unembedded
+from recollect.domain.preferences import PreferenceChanges, Preferences
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
 from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
@@ -168,6 +169,12 @@ class BlockingStore(Protocol):
 
     def note_history(self, scope: Scope, query: NoteHistoryQuery) -> tuple[NoteVersion, ...]:
         """List the versions, newest first."""
+
+    def get_preferences(self, scope: Scope) -> Preferences:
+        """Return what the user set; version 0 and the defaults if nothing was."""
+
+    def change_preferences(self, scope: Scope, changes: PreferenceChanges) -> Preferences:
+        """Change the newest preferences and return them; what changes nothing makes no version."""
 
     def enqueue_job(self, scope: Scope, new: NewJob, at: datetime) -> Job:
         """Queue a job, or postpone the queued one with the same key; the same id again changes nothing."""

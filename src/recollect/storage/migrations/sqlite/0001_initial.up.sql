@@ -230,7 +230,7 @@ CREATE TABLE vectors (
     model     TEXT NOT NULL,
     vector    BLOB,
     checksum  INTEGER,
-    PRIMARY KEY (tenant_id, user_id, kind, number)
+    PRIMARY KEY (number, kind, user_id, tenant_id)
 );
 CREATE INDEX vectors_model ON vectors (tenant_id, user_id, kind, model, number);
 
@@ -372,7 +372,6 @@ CREATE TABLE audit (
     detail    TEXT
 );
 CREATE INDEX audit_user ON audit (tenant_id, user_id, number);
-CREATE INDEX audit_entity ON audit (tenant_id, user_id, entity_id, number);
 
 CREATE TABLE quarantine (
     tenant_id   TEXT NOT NULL,

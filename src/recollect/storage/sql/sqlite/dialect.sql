@@ -12,9 +12,9 @@ IN (SELECT value FROM json_each(:ids))
 v.vector
 
 -- name: user_vectors
--- The vectors of a user's messages by one model, after a number; the plus keeps SQLite at the key, in order.
+-- The vectors of a user's messages by one model, after a number.
 SELECT number, vector FROM vectors
-WHERE {of_user} AND kind = 'message' AND +model = :model AND number > :after ORDER BY number LIMIT :limit;
+WHERE {of_user} AND kind = 'message' AND model = :model AND number > :after ORDER BY number LIMIT :limit;
 
 -- name: index_message
 -- The terms of one message.
