@@ -93,19 +93,16 @@ async def _measure(report: Report, options: Options, folder: Path) -> None:
         opened.push_async_callback(model.end)
         bench.model = model.port
         chats = [work for work in bench.works if work in CHATS]
-        report.expect(len(chats) * steps(7 if bench.postgres else 5, bench.effort))
-        if RESIDENT in bench.works:
-            report.expect(len(bench.held()) * len(bench.marks))
-        if chats:
-            await _measure_chats(bench, chats)
-        if RESIDENT in bench.works:
-            for system in bench.held():
-                await _measure_resident(bench, system)
+        systems = bench.systems() if chats else []
+        held = bench.held() if RESIDENT in bench.works else []
+        report.expect(len(chats) * steps(len(systems), bench.effort) + len(held) * len(bench.marks))
+        await _measure_chats(bench, chats, systems)
+        for system in held:
+            await _measure_resident(bench, system)
 
 
-async def _measure_chats(bench: Bench, works: Sequence[str]) -> None:
+async def _measure_chats(bench: Bench, works: Sequence[str], systems: Sequence[System]) -> None:
     async with AsyncExitStack() as opened:
-        systems = bench.systems()
         for system in systems:
             opened.push_async_callback(system.close)
             bench.report.say(f"starting {system.name}")

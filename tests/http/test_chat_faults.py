@@ -112,7 +112,7 @@ def dropped(port: int, conversation_id: str) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
 
 
-@pytest.mark.spec("R17", "R16")
+@pytest.mark.spec("R17")
 def test_clients_that_drop_a_stream_lose_neither_their_message_nor_what_was_said(
     model: ScriptedModelServer, tmp_path: Path, count: Callable[[int, int], int]
 ) -> None:

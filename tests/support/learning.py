@@ -43,7 +43,7 @@ class Counts:
 def counted_learner(service: Recollect, counts: Counts) -> Learner:
     """Return the learner of a service, but for its meter."""
     own = service.learner
-    means = msgspec.structs.replace(own._parts.means, meter=counts)
+    means = msgspec.structs.replace(own._means, meter=counts)
     return Learner(own._store, own._writer, own._extractors, means, own._options)
 
 

@@ -73,9 +73,10 @@ def reconcile(
     `said` may know what was read before.
     """
     if len(candidates) == 1:
-        plan = _added_alone(candidates[0], existing, at=at, similarity=similarity, thresholds=thresholds, said=said)
-        if plan is not None:
-            return plan
+        (new,) = candidates
+        near = [known(memory, similarity(new, memory), said(memory)) for memory in existing]
+        decision = decide_among(candidate(new, at=at, thresholds=thresholds, said=said(new)), near)
+        return _plan_of_one(new, decision, existing, said)
     batch = _Batch(existing, said)
     for new in candidates:
         given = candidate(new, at=at, thresholds=thresholds, said=said(new))
@@ -84,26 +85,14 @@ def reconcile(
     return batch.plan()
 
 
-def _added_alone(
-    new: NewMemory,
-    existing: Sequence[Memory],
-    *,
-    at: datetime,
-    similarity: Similarity,
-    thresholds: Thresholds,
-    said: Reading,
-) -> Plan | None:
-    """Return what to save if the one candidate is stored beside the others, as nearly every one is; else None.
-
-    Nothing comes after it, so nobody needs to know what the memories would be then.
-    """
-    if any(memory.id == new.id for memory in existing):
-        return None
-    near = [known(memory, similarity(new, memory), said(memory)) for memory in existing]
-    decision = decide_among(candidate(new, at=at, thresholds=thresholds, said=said(new)), near)
-    if not isinstance(decision, Add) or len(set(decision.new.sources)) < len(decision.new.sources):
-        return None
-    return Plan(new=(decision.new,))
+def _plan_of_one(new: NewMemory, decision: Decision, existing: Sequence[Memory], said: Reading) -> Plan:
+    """Return what to save for one candidate: mostly it is stored beside the others, and none comes after it."""
+    is_new = isinstance(decision, Add) and all(memory.id != new.id for memory in existing)
+    if is_new and len(set(decision.new.sources)) == len(decision.new.sources):
+        return Plan(new=(decision.new,))
+    batch = _Batch(existing, said)
+    batch.apply(new, decision)
+    return batch.plan()
 
 
 def approval(

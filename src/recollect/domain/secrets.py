@@ -48,8 +48,8 @@ _END_OF_VALUE = re.compile(r"[\"'`.,;!)\]]*(?:\s*\Z|\s*\n|[\"'`.,;!)\]]|\s+(?:an
 def _by_hint() -> dict[str, tuple[int, ...]]:
     """Return, for each hint, the places of the shapes and then of the phrases that are looked for where it stands."""
     places: dict[str, list[int]] = {}
-    for place, known in enumerate((*SHAPES, *PHRASES)):
-        for hint in dict.fromkeys(known.hints):
+    for place, hints in enumerate([*(shape.hints for shape in SHAPES), *(phrase.hints for phrase in PHRASES)]):
+        for hint in dict.fromkeys(hints):
             places.setdefault(hint, []).append(place)
     return {hint: tuple(of_hint) for hint, of_hint in places.items()}
 

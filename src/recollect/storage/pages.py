@@ -96,7 +96,7 @@ def _siblings(
     values = {**scoped(scope), "conversation": stored.number}
     answers: dict[str | None, list[str]] = {}
     parents = {message.parent_id for message in read}
-    found = tx.all("answers", **values, ids=tx.ids(sorted(parents - {None})))
+    found = tx.all("answers", **values, ids=tx.ids(sorted(one for one in parents if one is not None)))
     if None in parents:
         found += tx.all("roots", **values)
     for parent_id, message_id in found:

@@ -108,7 +108,8 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
     if (!opened || !isHere(id)) return;
     const { messages, next, ...conversation } = opened;
     // What was read before stays if the new page begins within it: whatever leads to a message is the same in every page.
-    const shown = getState().messages;
+    const { messages: shown, conversation: before } = getState();
+    if (before?.head_id) for (const one of shown) ends.set(one.id, before.head_id);
     const at = shown.findIndex((one) => one.id === messages[0]?.id && one.role === messages[0].role);
     const isJoined = at >= 0;
     const kept = shown.slice(0, Math.max(at, 0));
@@ -283,9 +284,7 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
 
     /** Show the branch that goes through this message, as far as it was followed. */
     async selectBranch(messageId: string): Promise<void> {
-      const { id, messages, conversation } = getState();
-      const head = conversation?.head_id;
-      if (head) for (const one of messages) ends.set(one.id, head);
+      const id = getState().id;
       const end = ends.get(messageId) ?? (await findEnd(id, messageId));
       await client.patch(path(id), { head_id: end });
       await refresh(id);
@@ -300,6 +299,22 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
     },
 
     refresh: () => refresh(getState().id),
+
+    /** Show a memory under the replies that used it as it is now; null once it is forgotten. */
+    showMemory(memoryId: string, content: string | null): void {
+      const changed = (used: MemoryUsed[]) =>
+        content === null
+          ? used.filter((one) => one.id !== memoryId)
+          : used.map((one) => (one.id === memoryId ? { ...one, content } : one));
+      setState(({ memories }) => ({
+        memories: Object.fromEntries(Object.entries(memories).map(([reply, used]) => [reply, changed(used)])),
+      }));
+    },
+
+    /** Take over what was changed elsewhere on this page, such as the title. */
+    showConversation(conversation: Conversation): void {
+      if (isHere(conversation.id)) setState({ conversation });
+    },
   };
 }
 

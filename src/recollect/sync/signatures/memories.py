@@ -38,7 +38,7 @@ class BlockingMemories(Protocol):
     ) -> tuple[Memory, ...]:
         """Decide about several, all of which must wait; each approved one then meets the stored ones like a new one."""
 
-    def delete(self, scope: Scope, memory_id: str) -> Memory:
+    def delete(self, scope: Scope, memory_id: str, expected_version: int | None = None) -> Memory:
         """Hide a memory at once and erase it after a while in which that can be undone."""
 
     def erase(self, scope: Scope, memory_id: str) -> Receipt:

@@ -1,0 +1,66 @@
+import type { Archive } from "../state/archive";
+import type { ConversationStore } from "../state/conversation";
+import type { Outbox } from "../state/outbox";
+import type { Removals } from "../state/removals";
+import type { Route, Router } from "../state/route";
+
+interface Parts {
+  archive: Archive;
+  outbox: Outbox;
+  conversation: ConversationStore;
+  removals: Removals;
+  router: Router;
+}
+
+/** What of the browser this needs. */
+export interface Browser {
+  addEventListener(kind: "pagehide" | "online", listener: () => void): void;
+  document: { visibilityState: DocumentVisibilityState; addEventListener(kind: "visibilitychange", listener: () => void): void };
+}
+
+/** Tie the stores to the life of the page: what earlier pages left is read first, and nothing is lost when it goes. */
+export async function live(browser: Browser, { archive, outbox, conversation, removals, router }: Parts): Promise<void> {
+  // Phones end hidden pages without another word, so hiding counts as leaving; leaving twice is harmless.
+  const leave = () => {
+    archive.leave();
+    void removals.finish();
+  };
+  browser.addEventListener("pagehide", leave);
+  browser.document.addEventListener("visibilitychange", () => {
+    if (browser.document.visibilityState === "hidden") leave();
+  });
+  browser.addEventListener("online", () => {
+    void archive.flush();
+    if (conversation.store.getState().pending?.problem?.isPassing) void conversation.retry();
+  });
+
+  await outbox.load();
+  void archive.load();
+  const follow = (route: Route) => void show(route, { outbox, conversation, router });
+  router.store.subscribe((now, before) => {
+    if (now.route !== before.route) follow(now.route);
+  });
+  follow(router.store.getState().route);
+}
+
+/** Bring the visible conversation to what the address says. */
+async function show(route: Route, { outbox, conversation, router }: Pick<Parts, "outbox" | "conversation" | "router">): Promise<void> {
+  switch (route.page) {
+    case "start": {
+      const unsent = outbox.store.getState().waiting.at(-1);
+      if (unsent) return router.replace({ page: "conversation", id: unsent.conversationId });
+      await conversation.openCurrent();
+      const { conversation: opened } = conversation.store.getState();
+      if (opened && router.store.getState().route.page === "start") router.replace({ page: "conversation", id: opened.id });
+      return;
+    }
+    case "conversation":
+      // The one that is shown is either loaded or new: its first turn gave it this address.
+      if (conversation.store.getState().id !== route.id) await conversation.open(route.id);
+      return;
+    case "new":
+      return conversation.begin();
+    case "temporary":
+      return conversation.begin(true);
+  }
+}
