@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 
 from recollect.embedding.static import DATA, DIMENSIONS, MODEL, StaticEmbedder
 from recollect.embedding.vector_file import StaticVectors, numbered, read_vectors, write_vectors
-from recollect.embedding.wordpiece import WordPieces
+from recollect.embedding.wordpiece import LONGEST_WORD, WordPieces
 from recollect.errors import ProviderError, ProviderUnavailableError
 from recollect.testing.embedders import HOSTILE
 from tests.support.onnx_model import tokenizer_of
@@ -69,17 +69,18 @@ class Looked(dict[str, int]):
 
 
 @pytest.mark.parametrize("letter", ["q", "ß"])
-def test_a_word_of_a_million_characters_costs_no_more_than_one_of_a_hundred(letter: str) -> None:
+def test_a_word_of_a_million_characters_costs_no_more_than_one_of_a_thousand(letter: str) -> None:
     counts = []
-    for length in (100, 1_000_000):
+    for length in (LONGEST_WORD, 1_000_000):
         known = Looked(numbered(("tea", "##s", "##longest", letter)))
         WordPieces(known).numbers(letter * length)
         counts.append(known.asked)
-    assert counts[0] == counts[1] <= 100 * len("##longest")
+    assert counts[0] == counts[1] <= LONGEST_WORD * len("##longest")
 
 
 def test_of_a_word_longer_than_any_the_beginning_counts() -> None:
-    assert pieces_of("t" * 101 + " tea", "t", "##t", "tea") == ["t", *["##t"] * 99, "tea"]
+    word = "t" * (LONGEST_WORD + 1)
+    assert pieces_of(f"{word} tea", "t", "##t", "tea") == ["t", *["##t"] * (LONGEST_WORD - 1), "tea"]
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,10 @@ def reconcile(
 
 def _plan_of_one(new: NewMemory, decision: Decision, existing: Sequence[Memory], said: Reading) -> Plan:
     """Return what to save for one candidate: mostly it is stored beside the others, and none comes after it."""
-    is_new = isinstance(decision, Add) and all(memory.id != new.id for memory in existing)
-    if is_new and len(set(decision.new.sources)) == len(decision.new.sources):
-        return Plan(new=(decision.new,))
+    if isinstance(decision, Add) and all(memory.id != new.id for memory in existing):
+        added = decision.new
+        if len(set(added.sources)) == len(added.sources):
+            return Plan(new=(added,))
     batch = _Batch(existing, said)
     batch.apply(new, decision)
     return batch.plan()

@@ -33,7 +33,7 @@ _KEPT_CHARACTERS = 20_000
 #: Such a word is hardly ever met again.
 _LONG_WORD = 40
 #: Nothing is looked for in what a word has beyond this, for it may be a million characters long and no word at all.
-LONGEST_WORD = 100
+LONGEST_WORD = 1_000
 
 
 class WordPieces:

@@ -10,6 +10,8 @@ export interface RequestOptions {
   signal?: AbortSignal;
   accept?: string;
   headers?: Record<string, string>;
+  /** Go on with the request after the page is left. */
+  outlives?: boolean;
 }
 
 export type Fetch = typeof fetch;
@@ -42,6 +44,7 @@ export class Client {
     if (options.version !== undefined) headers["If-Match"] = `"${options.version}"`;
     const init: RequestInit = { method, headers, credentials: "same-origin" };
     if (options.body !== undefined) init.body = JSON.stringify(options.body);
+    if (options.outlives) init.keepalive = true;
     if (options.signal) init.signal = options.signal;
     let answer: Response;
     try {

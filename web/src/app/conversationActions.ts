@@ -78,7 +78,7 @@ export function createConversationActions({ client, queries, notices, removals, 
     remove({ id, title }: Named): void {
       if (conversation.store.getState().id === id) router.go({ page: "new" });
       removals.begin(id, async () => {
-        await client.delete(path(id));
+        await client.delete(path(id), { outlives: true });
         changeListed(id, () => null);
       });
       const undo = { label: "Undo", act: () => removals.undo(id) };

@@ -20,14 +20,13 @@ export interface Browser {
 
 /** Tie the stores to the life of the page: what earlier pages left is read first, and nothing is lost when it goes. */
 export async function live(browser: Browser, { archive, outbox, conversation, removals, router }: Parts): Promise<void> {
-  // Phones end hidden pages without another word, so hiding counts as leaving; leaving twice is harmless.
-  const leave = () => {
+  browser.addEventListener("pagehide", () => {
     archive.leave();
     void removals.finish();
-  };
-  browser.addEventListener("pagehide", leave);
+  });
+  // Phones end hidden pages without another word, so hiding counts as leaving; archiving twice is harmless.
   browser.document.addEventListener("visibilitychange", () => {
-    if (browser.document.visibilityState === "hidden") leave();
+    if (browser.document.visibilityState === "hidden") archive.leave();
   });
   browser.addEventListener("online", () => {
     void archive.flush();

@@ -42,15 +42,19 @@ export interface Place {
 /** Follow the address, and change it. */
 export function createRouter(place: Place) {
   const store = createStore<{ route: Route }>(() => ({ route: routeOf(place.location.hash) }));
-  const read = () => store.setState({ route: routeOf(place.location.hash) });
+  // Going somewhere is told twice, by us and then by the browser; only a change of place counts.
+  const read = () => {
+    const route = routeOf(place.location.hash);
+    if (addressOf(route) !== addressOf(store.getState().route)) store.setState({ route });
+  };
   place.addEventListener("hashchange", read);
   return {
     store,
 
-    /** Go to a page; going back returns to this one. */
+    /** Go to a page, or to its beginning if it is shown; going back returns to this one. */
     go(route: Route): void {
       place.location.hash = addressOf(route);
-      read();
+      store.setState({ route });
     },
 
     /** Call this page by another address. */

@@ -1,0 +1,68 @@
+import { useEffect } from "react";
+import { useApp } from "../../app/AppContext";
+import type { Composition } from "../../app/compose";
+import { type Command, commandOf } from "../../state/shortcuts";
+
+/** Do what keys ask for. */
+export function useShortcuts(): void {
+  const app = useApp();
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.isComposing) return;
+      // Dialogs and menus have their own keys.
+      if (document.querySelector("[role=dialog],[role=menu]")) return;
+      const target = event.target instanceof HTMLElement ? event.target : null;
+      const isTyping = target?.matches("input,textarea,select,[contenteditable]") ?? false;
+      const command = commandOf(event, isTyping);
+      if (command && carryOut(command, app)) event.preventDefault();
+    };
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, [app]);
+}
+
+/** Carry out a command; false if there was nothing to do, so that the key keeps its usual meaning. */
+function carryOut(command: Command, app: Composition): boolean {
+  const { router, layout, conversation } = app;
+  switch (command) {
+    case "search":
+      layout.askForSearch();
+      return true;
+    case "new":
+    case "temporary":
+      router.go({ page: command });
+      layout.askForComposer();
+      return true;
+    case "composer":
+      layout.askForComposer();
+      return true;
+    case "rename":
+      layout.askForRename();
+      return true;
+    case "previous":
+      return openNeighbour(-1);
+    case "next":
+      return openNeighbour(1);
+    case "memories":
+    case "overview":
+    case "settings":
+      router.go({ page: command });
+      return true;
+    case "help":
+      layout.setKeyboardMap(true);
+      return true;
+    case "stop":
+      if (!conversation.store.getState().draft) return false;
+      void conversation.stop();
+      return true;
+  }
+}
+
+/** Open the conversation beside the current one in the list; the list shows the order, so it is asked. */
+function openNeighbour(step: 1 | -1): boolean {
+  const rows = [...document.querySelectorAll<HTMLAnchorElement>("a[data-conversation]")];
+  const at = rows.findIndex((row) => row.getAttribute("aria-current") === "page");
+  const row = rows[at < 0 ? 0 : at + step];
+  row?.click();
+  return row !== undefined;
+}
