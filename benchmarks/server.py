@@ -20,8 +20,11 @@ from benchmarks.texts import make_texts
 CHATS = {"chat/1": 1, "chat/16": 16, "chat/64": 64}
 RESIDENT = "resident"
 WORKS = (*CHATS, RESIDENT)
-#: Clients while memory is measured, and the turns of all together after which it is.
+#: Clients while memory is measured.
 RESIDENT_CLIENTS = 16
+#: Seconds of rest after warming up, in which background work runs for the first time and loads what it needs.
+SETTLING = 4.0
+#: Turns of all clients together after which memory is measured.
 MARKS, QUICK_MARKS = (1_000, 5_000, 10_000), (250, 500, 1_000)
 
 
@@ -112,18 +115,28 @@ async def _measure_chats(bench: Bench, works: Sequence[str], systems: Sequence[S
 
 
 async def _compare(bench: Bench, work: str, systems: Sequence[System]) -> None:
-    """Measure each system in turn, repetition by repetition; the first repetition is thrown away."""
+    """Measure each system in turn, repetition by repetition; the first repetition is thrown away.
+
+    The others stand still meanwhile: what one does in the background would be paid by the next.
+    """
+    for system in systems:
+        system.send(signal.SIGSTOP)
     clients = {system.name: system.clients(work, CHATS[work]) for system in systems}
     samples: dict[str, list[Sample]] = {system.name: [] for system in systems}
     load = Load(bench.texts, seconds=bench.effort.seconds, at_least=bench.effort.at_least)
     for repetition in range(bench.effort.repetitions + 1):
         for system in systems:
             bench.report.say(f"{work} · {system.name}")
+            system.send(signal.SIGCONT)
             sample = await drive(clients[system.name], load, system.processor)
+            if not repetition:
+                await asyncio.sleep(SETTLING)
+            system.send(signal.SIGSTOP)
             if repetition:
                 samples[system.name].append(sample)
             bench.report.say(f"{work} · {system.name}", advance=1)
     for system in systems:
+        system.send(signal.SIGCONT)
         for client in clients[system.name]:
             await system.check(client, bench.texts[0])
     rows = {name: summed_up(work, name, taken) for name, taken in samples.items()}

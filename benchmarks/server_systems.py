@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -48,6 +49,7 @@ class Running:
             return
         with suppress(ProcessLookupError):
             self.process.terminate()
+            self.process.send_signal(signal.SIGCONT)
         try:
             await asyncio.wait_for(self.process.wait(), END_SECONDS)
         except TimeoutError:
@@ -117,6 +119,11 @@ class System:
 
     async def _compare(self, client: Client, answer: bytes) -> None:
         """Compare an answer with what is expected."""
+
+    def send(self, number: signal.Signals) -> None:
+        """Let the processes stand still with SIGSTOP and go on with SIGCONT."""
+        for one in self.running:
+            one.process.send_signal(number)
 
     def processor(self) -> float:
         """Return the seconds that processors worked for the processes so far."""

@@ -39,6 +39,16 @@ async def recalled(service: Recollect, text: str, **more: object) -> list[str]:
     return [one.memory.content for one in await service.recall.search(ALICE, request) if one.memory is not None]
 
 
+async def test_a_memory_at_another_version_is_not_deleted(service: Recollect) -> None:
+    tea = await add(service, "I drink green tea")
+    changed = await service.memories.change(ALICE, tea.id, Correction(importance=0.9))
+    with pytest.raises(StaleVersionError):
+        await service.memories.delete(ALICE, tea.id, expected_version=tea.version)
+    assert await service.memories.get(ALICE, tea.id) == changed
+    deleted = await service.memories.delete(ALICE, tea.id, expected_version=changed.version)
+    assert deleted.deleted_at is not None
+
+
 @pytest.mark.spec("S1.5")
 async def test_what_is_added_by_hand_is_read_listed_and_deleted(service: Recollect) -> None:
     tea = await add(service, "Likes green tea", memory_type="preference", importance=0.8)

@@ -152,3 +152,22 @@ def test_the_time_that_a_question_speaks_of_is_favoured() -> None:
     best = search(index, "Where did I go in May 2023?")[0]
     assert best.memory.id == "b"
     assert "of may 2023" in best.why
+
+
+def test_what_is_added_between_searches_is_found_as_if_all_had_come_together() -> None:
+    index = index_of(CAT)
+    assert found(index, "cat") == ["cat"]
+    others = [memory(f"m{number}", f"The user has seen {number} cats in Bergen") for number in range(70)]
+    index.put(IndexedMemory(one, direction(at).astype("<f2").tobytes()) for at, one in enumerate(others))
+    index.put([IndexedMemory(JOB)])
+    gone = [msgspec.structs.replace(one, deleted_at=NOW) for one in (others[3], JOB)]
+    index.put(IndexedMemory(one) for one in gone)
+    near = index.nearest(direction(5).astype(np.float32), 3, 0.9)
+    assert near[0] == "m5"
+    assert index.nearest(direction(3).astype(np.float32), 70, -1.0).count("m3") == 0
+    anew = MemoryIndex(DIMENSIONS)
+    kept = [(at, one) for at, one in enumerate(others) if at != 3]
+    anew.put([IndexedMemory(CAT), *(IndexedMemory(one, direction(at).astype("<f2").tobytes()) for at, one in kept)])
+    for text in ("cats in Bergen", "a nurse", "seen 12"):
+        assert search(index, text) == search(anew, text)
+    assert index.vector("m3") is None

@@ -12,7 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.domain.secrets import redacted
+from recollect.domain import secrets
+from recollect.domain.secret_shapes import PHRASES
+from recollect.domain.secret_shapes import SHAPES as KNOWN_SHAPES
+from recollect.domain.secrets import Redaction, redacted
 from recollect.extraction.rules import extract_by_rules
 from tests.support.extraction import request, said
 
@@ -220,3 +223,36 @@ def test_redacting_again_changes_nothing(text: str) -> None:
 def test_much_hostile_text_ends_soon(piece: str, count: Callable[[int, int], int]) -> None:
     text = piece * (count(300_000, 1_000_000) // len(piece))
     assert len(redacted(text).text) > 0
+
+
+_EVERY = (
+    *((one.kind, one.hints, one.pattern) for one in KNOWN_SHAPES),
+    *((p.kind, p.hints, p.pattern) for p in PHRASES),
+)
+
+
+def redacted_slowly(text: str) -> Redaction:
+    """Look for every shape and phrase, one after the other, wherever one of its hints stands."""
+    lowered, found = text.lower(), list[str]()
+    for (kind, hints, pattern), (_, _, check) in zip(_EVERY, secrets._NAMED, strict=True):
+        if any(hint in lowered for hint in hints):
+            text = secrets._without(text, kind, pattern, check, found)
+    text = secrets._without(text, "ssn", secrets._SSN, secrets._any, found)
+    text = secrets._without(text, "card", secrets._CARD, secrets._is_card, found)
+    text = secrets._without(text, "iban", secrets._IBAN, secrets._is_iban, found)
+    return Redaction(text=text, found=tuple(found))
+
+
+_HINTS = sorted({hint for _, hints, _ in _EVERY for hint in hints})
+_PARTS = st.one_of(
+    st.sampled_from([secret for _, secret in SHAPES.values()]),
+    st.sampled_from([secret[:-1] for _, secret in SHAPES.values()]),
+    st.sampled_from(_HINTS),
+    st.text(max_size=12),
+    st.sampled_from(["", " ", ".", ": ", "my password is ", "x"]),
+)
+
+
+@given(st.lists(_PARTS, max_size=6).map("".join))
+def test_every_shape_is_looked_for_wherever_one_of_its_hints_stands(text: str) -> None:
+    assert redacted(text) == redacted_slowly(text)

@@ -21,9 +21,18 @@ async function heard(server: PlayedServer): Promise<ChatEvent[]> {
 test("events are read whole however the bytes are cut", async () => {
   for (const bytes of [1, 2, 3, 7, 1000]) {
     const found = [];
-    const { body } = stream([["delta", { text: "héllo — 日本" }], ["done", DONE]], { bytes });
+    const { body } = stream(
+      [
+        ["delta", { text: "héllo — 日本" }],
+        ["done", DONE],
+      ],
+      { bytes },
+    );
     for await (const event of readEvents(body as ReadableStream<Uint8Array>)) found.push(event);
-    expect(found.map((one) => [one.id, one.event])).toEqual([["1", "delta"], ["2", "done"]]);
+    expect(found.map((one) => [one.id, one.event])).toEqual([
+      ["1", "delta"],
+      ["2", "done"],
+    ]);
     expect(JSON.parse(found[0]?.data ?? "").text).toBe("héllo — 日本");
   }
 });
@@ -37,8 +46,28 @@ test("comments and other line breaks are no events", async () => {
 
 test("a turn that is cut is followed from where it broke", async () => {
   const server = new PlayedServer()
-    .on(/POST \/api\/chat$/, stream([["start", START], ["delta", { text: "one " }]], { cut: true }))
-    .on(/GET \/api\/chat\/r1\/stream/, lost(), stream([["delta", { text: "two" }], ["saved", SAVED], ["done", DONE]], { from: 3 }));
+    .on(
+      /POST \/api\/chat$/,
+      stream(
+        [
+          ["start", START],
+          ["delta", { text: "one " }],
+        ],
+        { cut: true },
+      ),
+    )
+    .on(
+      /GET \/api\/chat\/r1\/stream/,
+      lost(),
+      stream(
+        [
+          ["delta", { text: "two" }],
+          ["saved", SAVED],
+          ["done", DONE],
+        ],
+        { from: 3 },
+      ),
+    );
   const events = await heard(server);
   expect(events.map((one) => one.event)).toEqual(["start", "delta", "delta", "saved", "done"]);
   expect(server.seen.map((one) => one.headers["Last-Event-ID"])).toEqual([undefined, "2", "2"]);
@@ -50,7 +79,11 @@ test("a turn that never began is asked again with the same key", async () => {
     lost(),
     problem(503, "storage_unavailable"),
     problem(409, "request_in_flight"),
-    stream([["start", START], ["saved", SAVED], ["done", DONE]]),
+    stream([
+      ["start", START],
+      ["saved", SAVED],
+      ["done", DONE],
+    ]),
   );
   expect((await heard(server)).at(-1)?.event).toBe("done");
   expect(new Set(server.seen.map((one) => one.headers["Idempotency-Key"]))).toEqual(new Set(["k"]));
@@ -60,8 +93,19 @@ test("a server that was started again is asked again with the same key", async (
   const server = new PlayedServer()
     .on(
       /POST \/api\/chat$/,
-      stream([["start", START], ["delta", { text: "lost" }]], { cut: true }),
-      stream([["start", { ...START, message_id: "r2" }], ["delta", { text: "anew" }], ["saved", SAVED], ["done", DONE]]),
+      stream(
+        [
+          ["start", START],
+          ["delta", { text: "lost" }],
+        ],
+        { cut: true },
+      ),
+      stream([
+        ["start", { ...START, message_id: "r2" }],
+        ["delta", { text: "anew" }],
+        ["saved", SAVED],
+        ["done", DONE],
+      ]),
     )
     .on(/GET \/api\/chat\/r1\/stream/, problem(404, "message_not_found"));
   const events = await heard(server);
@@ -73,7 +117,11 @@ test("what the server refuses is not tried again", async () => {
   const server = new PlayedServer().on(/POST/, problem(422, "invalid_input"));
   const error = await heard(server).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(Problem);
-  expect([(error as Problem).status, (error as Problem).code, (error as Problem).requestId]).toEqual([422, "invalid_input", "r-1"]);
+  expect([(error as Problem).status, (error as Problem).code, (error as Problem).requestId]).toEqual([
+    422,
+    "invalid_input",
+    "r-1",
+  ]);
   expect(server.seen.length).toBe(1);
 });
 

@@ -21,7 +21,14 @@ const wait = async () => undefined;
 const usage = { input_tokens: 0, output_tokens: 0 };
 const memory = { id: "mem", memory_type: "fact", content: "Lives in Oslo", why: "pinned" };
 const message = (seq: number, id = `m${seq}`): Message =>
-  ({ id, conversation_id: "c", seq, role: seq % 2 ? "user" : "assistant", content: id, parent_id: seq > 1 ? `m${seq - 1}` : null }) as Message;
+  ({
+    id,
+    conversation_id: "c",
+    seq,
+    role: seq % 2 ? "user" : "assistant",
+    content: id,
+    parent_id: seq > 1 ? `m${seq - 1}` : null,
+  }) as Message;
 const opened = (messages: Message[], next: string | null = null) => json({ id: "c", title: "T", messages, next });
 const turn = (durability = "durable", reply = "reply"): [string, unknown][] => [
   ["start", { conversation_id: "c", session_id: "c", message_id: reply, memories_used: [memory] }],
@@ -80,7 +87,9 @@ test("what could not be sent is sent by the next page, with the same key and the
   const [unsent] = [...shelf.things.values()];
 
   const second = page();
-  server.on(/POST \/api\/chat$/, stream(turn())).on(/GET/, json({ id: unsent?.conversationId, messages: [], next: null }));
+  server
+    .on(/POST \/api\/chat$/, stream(turn()))
+    .on(/GET/, json({ id: unsent?.conversationId, messages: [], next: null }));
   await second.outbox.load();
   await second.conversation.open(unsent?.conversationId ?? "");
   const sent = server.seen.filter((one) => one.method === "POST");
@@ -170,7 +179,10 @@ test("messages that the client keeps are archived after so many, when left, and 
 test("archiving that fails is told of calmly, kept, and tried again", async () => {
   const { archive } = page();
   server.on(/archive_token/, lost()).on(/archive_messages/, lost(), json({}));
-  const unarchived = { conversationId: "c", message: { id: "m", role: "user" as const, content: "x", created_at: "2026-01-01T00:00:00Z" } };
+  const unarchived = {
+    conversationId: "c",
+    message: { id: "m", role: "user" as const, content: "x", created_at: "2026-01-01T00:00:00Z" },
+  };
   await archive.add([unarchived]);
   await archive.flush();
   expect([archive.store.getState().failure, archiveShelf.things.size]).toEqual(["The server cannot be reached.", 1]);

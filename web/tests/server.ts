@@ -45,7 +45,9 @@ export const lost = () => new TypeError("fetch failed");
 
 /** A stream of these events; `cut` breaks the connection after them. */
 export function stream(events: [string, unknown][], { from = 1, cut = false, bytes = 0 } = {}): Response {
-  const text = events.map(([name, data], at) => `id: ${from + at}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
+  const text = events
+    .map(([name, data], at) => `id: ${from + at}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+    .join("");
   const all = new TextEncoder().encode(text);
   const step = bytes || all.length || 1;
   let sent = 0;

@@ -14,10 +14,8 @@ export interface ChatBody {
   write_policy?: "turn" | "ahead" | "client";
 }
 
-export interface Waiting {
-  /** Wait before the next attempt; rejects when it is aborted. */
-  (milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
+/** Wait before the next attempt; rejects when it is aborted. */
+export type Waiting = (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 
 export const sleep: Waiting = (milliseconds, signal) =>
   new Promise((resolve, reject) => {
@@ -57,7 +55,12 @@ export async function* chat(
             headers: { "Last-Event-ID": lastId },
             ...(signal && { signal }),
           })
-        : await client.answer("POST", "/api/chat", { accept: "text/event-stream", body, key, ...(signal && { signal }) });
+        : await client.answer("POST", "/api/chat", {
+            accept: "text/event-stream",
+            body,
+            key,
+            ...(signal && { signal }),
+          });
       if (!answer.body) throw new Problem(0, "no_stream", "The server sent no stream.");
       for await (const event of readEvents(answer.body)) {
         attempt = 0;

@@ -11,6 +11,7 @@ export type MessagePage = Schemas["Messages"];
 export type ToolCall = Schemas["ToolCallOut"];
 export type MemoryUsed = Schemas["MemoryUsed"];
 export type Usage = Schemas["UsageOut"];
+export type UsageTotals = Schemas["UsageTotalsOut"];
 export type ServerSettings = Schemas["SettingsOut"];
 export type Durability = "durable" | "client" | "volatile";
 

@@ -1,5 +1,5 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { TooltipProvider } from "../ui/parts/Tooltip";
+import { TooltipLayer } from "../ui/parts/TooltipLayer";
 import { Shell } from "../ui/shell/Shell";
 import { AppProvider } from "./AppContext";
 import type { Composition } from "./compose";
@@ -8,9 +8,8 @@ export function App({ app }: { app: Composition }) {
   return (
     <AppProvider value={app}>
       <QueryClientProvider client={app.queries}>
-        <TooltipProvider delayDuration={500}>
-          <Shell />
-        </TooltipProvider>
+        <Shell />
+        <TooltipLayer />
       </QueryClientProvider>
     </AppProvider>
   );

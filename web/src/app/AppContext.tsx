@@ -15,6 +15,9 @@ export function useApp(): Composition {
 }
 
 /** Show a part of a store; the component renders again only when that part changes. */
-export function useStoreOf<S, T>(store: Pick<StoreApi<S>, "getState" | "getInitialState" | "subscribe">, part: (state: S) => T): T {
+export function useStoreOf<S, T>(
+  store: Pick<StoreApi<S>, "getState" | "getInitialState" | "subscribe">,
+  part: (state: S) => T,
+): T {
   return useStore(store, part);
 }

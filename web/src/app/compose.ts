@@ -45,7 +45,9 @@ export function compose(window: Window & typeof globalThis) {
     },
   });
   const conversation = createConversation({ client, outbox, archive });
-  const removals = createRemovals((error) => notices.tell(`Not deleted: ${asProblem(error).message}`, { kind: "problem" }));
+  const removals = createRemovals((error) =>
+    notices.tell(`Not deleted: ${asProblem(error).message}`, { kind: "problem" }),
+  );
   const actions = createConversationActions({ client, queries, notices, removals, router, conversation });
   return {
     client,

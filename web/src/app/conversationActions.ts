@@ -30,7 +30,10 @@ const path = (id: string) => `/api/conversations/${encodeURIComponent(id)}`;
 /** What can be done with a conversation from its row or its header; lists and header show it at once. */
 export function createConversationActions({ client, queries, notices, removals, router, conversation }: Parts) {
   const changeListed = (id: string, change: (one: ListedConversation) => ListedConversation | null) =>
-    queries.setQueriesData<Pages>({ queryKey: LISTS_KEY }, (data) => data && { ...data, pages: withChanged(data.pages, id, change) });
+    queries.setQueriesData<Pages>(
+      { queryKey: LISTS_KEY },
+      (data) => data && { ...data, pages: withChanged(data.pages, id, change) },
+    );
 
   async function change(id: string, changes: Changes): Promise<boolean> {
     changeListed(id, (one) => ({ ...one, ...changes }));
@@ -92,7 +95,11 @@ export function createConversationActions({ client, queries, notices, removals, 
 export type ConversationActions = ReturnType<typeof createConversationActions>;
 
 /** Read a page of a list; a search looks into archived conversations as well. */
-export function readList(client: Client, key: ReturnType<typeof listKey>, cursor: string | null): Promise<ConversationPage> {
+export function readList(
+  client: Client,
+  key: ReturnType<typeof listKey>,
+  cursor: string | null,
+): Promise<ConversationPage> {
   const { search, isArchived } = key[1] as { search: string; isArchived: boolean };
   return client.get<ConversationPage>("/api/conversations", {
     query: { q: search, archived: search ? null : isArchived, cursor, limit: 50 },

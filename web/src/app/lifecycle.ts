@@ -15,11 +15,17 @@ interface Parts {
 /** What of the browser this needs. */
 export interface Browser {
   addEventListener(kind: "pagehide" | "online", listener: () => void): void;
-  document: { visibilityState: DocumentVisibilityState; addEventListener(kind: "visibilitychange", listener: () => void): void };
+  document: {
+    visibilityState: DocumentVisibilityState;
+    addEventListener(kind: "visibilitychange", listener: () => void): void;
+  };
 }
 
 /** Tie the stores to the life of the page: what earlier pages left is read first, and nothing is lost when it goes. */
-export async function live(browser: Browser, { archive, outbox, conversation, removals, router }: Parts): Promise<void> {
+export async function live(
+  browser: Browser,
+  { archive, outbox, conversation, removals, router }: Parts,
+): Promise<void> {
   browser.addEventListener("pagehide", () => {
     archive.leave();
     void removals.finish();
@@ -43,14 +49,18 @@ export async function live(browser: Browser, { archive, outbox, conversation, re
 }
 
 /** Bring the visible conversation to what the address says. */
-async function show(route: Route, { outbox, conversation, router }: Pick<Parts, "outbox" | "conversation" | "router">): Promise<void> {
+async function show(
+  route: Route,
+  { outbox, conversation, router }: Pick<Parts, "outbox" | "conversation" | "router">,
+): Promise<void> {
   switch (route.page) {
     case "start": {
       const unsent = outbox.store.getState().waiting.at(-1);
       if (unsent) return router.replace({ page: "conversation", id: unsent.conversationId });
       await conversation.openCurrent();
       const { conversation: opened } = conversation.store.getState();
-      if (opened && router.store.getState().route.page === "start") router.replace({ page: "conversation", id: opened.id });
+      if (opened && router.store.getState().route.page === "start")
+        router.replace({ page: "conversation", id: opened.id });
       return;
     }
     case "conversation":

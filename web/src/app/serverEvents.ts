@@ -78,7 +78,8 @@ function createTeller({ queries, conversation, actions, notices }: Parts) {
       if (stored && !draft && !isTemporary) void conversation.refresh();
       void queries.invalidateQueries({ queryKey: ["usage"] });
     }
-    if (learned) notices.tell(learned === 1 ? "Memory updated" : `${learned} memories updated`, { milliseconds: 3_000 });
+    if (learned)
+      notices.tell(learned === 1 ? "Memory updated" : `${learned} memories updated`, { milliseconds: 3_000 });
     kinds.clear();
     learned = 0;
   };
@@ -88,7 +89,7 @@ function createTeller({ queries, conversation, actions, notices }: Parts) {
     kinds.add(kind);
     if (kind === "conversation" && id === conversation.store.getState().id) kinds.add("visible");
     if (event === "memory.created") learned += 1;
-    timer ??= setTimeout(act, TOGETHER);
+    if (timer === null) timer = setTimeout(act, TOGETHER);
   };
 }
 

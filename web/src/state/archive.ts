@@ -66,7 +66,10 @@ export function createArchive({ client, shelf, beacon, rules, later = afterwards
     const batches = byConversation(store.getState().waiting, conversationId);
     for (const [id, batch] of batches) {
       try {
-        await client.post("/api/chat/session/archive_messages", { session_id: id, messages_batch: batch.map((one) => one.message) });
+        await client.post("/api/chat/session/archive_messages", {
+          session_id: id,
+          messages_batch: batch.map((one) => one.message),
+        });
         await letGo(batch);
         wait = FIRST_WAIT;
         store.setState({ failure: null });
@@ -131,9 +134,12 @@ export function createArchive({ client, shelf, beacon, rules, later = afterwards
     const held = tokens.get(conversationId);
     if (held && held.until > Date.now() + 60_000) return;
     try {
-      const given = await client.post<{ archive_token: string; expires_at: string }>("/api/chat/session/archive_token", {
-        session_id: conversationId,
-      });
+      const given = await client.post<{ archive_token: string; expires_at: string }>(
+        "/api/chat/session/archive_token",
+        {
+          session_id: conversationId,
+        },
+      );
       tokens.set(conversationId, { token: given.archive_token, until: Date.parse(given.expires_at) });
     } catch {
       // The messages stay on the shelf; the next page archives them.

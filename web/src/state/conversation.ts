@@ -2,7 +2,15 @@ import { createStore } from "zustand/vanilla";
 import { type ChatBody, chat, type Waiting } from "../api/chat";
 import type { Client } from "../api/client";
 import { asProblem, Problem } from "../api/problem";
-import type { ChatEvent, Conversation, MemoryUsed, Message, MessagePage, OpenedConversation, ToolCall } from "../api/types";
+import type {
+  ChatEvent,
+  Conversation,
+  MemoryUsed,
+  Message,
+  MessagePage,
+  OpenedConversation,
+  ToolCall,
+} from "../api/types";
 import type { Archive } from "./archive";
 import type { Outbox } from "./outbox";
 
@@ -54,7 +62,14 @@ interface Parts {
 const PAGE = 50;
 
 /** The visible conversation and everything that can be done with it. */
-export function createConversation({ client, outbox, archive, newId = () => crypto.randomUUID(), now = () => new Date(), wait }: Parts) {
+export function createConversation({
+  client,
+  outbox,
+  archive,
+  newId = () => crypto.randomUUID(),
+  now = () => new Date(),
+  wait,
+}: Parts) {
   const blank = (id: string, isTemporary = false): ConversationState => ({
     id,
     isTemporary,
@@ -113,13 +128,19 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
     const at = shown.findIndex((one) => one.id === messages[0]?.id && one.role === messages[0].role);
     const isJoined = at >= 0;
     const kept = shown.slice(0, Math.max(at, 0));
-    setState({ conversation, messages: isJoined ? [...kept, ...messages] : messages, older: isJoined ? getState().older : next });
+    setState({
+      conversation,
+      messages: isJoined ? [...kept, ...messages] : messages,
+      older: isJoined ? getState().older : next,
+    });
   }
 
   /** Find the newest message that a message leads to; only an export has all branches. */
   async function findEnd(id: string, messageId: string): Promise<string> {
     const query = { format: "json" };
-    const records = await client.get<{ kind: string; id: string; parent_id?: string | null }[]>(`${path(id)}/export`, { query });
+    const records = await client.get<{ kind: string; id: string; parent_id?: string | null }[]>(`${path(id)}/export`, {
+      query,
+    });
     const led = new Set([messageId]);
     let end = messageId;
     for (const one of records) {
@@ -186,7 +207,9 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
         setState({ problem: new Problem(500, event.code, event.detail) });
         break;
       case "saved":
-        setState((state) => ({ memories: { ...state.memories, ...(draft.messageId && { [draft.messageId]: draft.memories }) } }));
+        setState((state) => ({
+          memories: { ...state.memories, ...(draft.messageId && { [draft.messageId]: draft.memories }) },
+        }));
         if (event.durability === "durable") await refresh(id);
         else await keep(id, body, draft, event.durability === "client");
         break;
@@ -199,7 +222,12 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
   /** Show messages that the server did not store, and archive them if that is left to us. */
   async function keep(id: string, body: ChatBody, draft: Draft, isOurs: boolean): Promise<void> {
     const at = now().toISOString();
-    const said = (body.new_messages ?? []).map((one) => ({ id: one.id, role: one.role, content: one.content, created_at: one.created_at }));
+    const said = (body.new_messages ?? []).map((one) => ({
+      id: one.id,
+      role: one.role,
+      content: one.content,
+      created_at: one.created_at,
+    }));
     const reply = { id: draft.messageId ?? newId(), role: "assistant" as const, content: draft.text, created_at: at };
     const known = new Set(getState().messages.map((one) => one.id));
     const made = [...said, reply].filter((one) => !known.has(one.id));
@@ -207,7 +235,9 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
     if (isOurs) await archive.add(made.map((message) => ({ conversationId: id, message })));
   }
 
-  const said = (text: string) => [{ id: newId(), role: "user" as const, content: text, created_at: now().toISOString() }];
+  const said = (text: string) => [
+    { id: newId(), role: "user" as const, content: text, created_at: now().toISOString() },
+  ];
 
   return {
     store,
@@ -215,7 +245,9 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
 
     /** Open the conversation that was used last. */
     async openCurrent(): Promise<void> {
-      await show(getState().id, () => client.get<OpenedConversation>("/api/conversations/current", { signal: leaving.signal }));
+      await show(getState().id, () =>
+        client.get<OpenedConversation>("/api/conversations/current", { signal: leaving.signal }),
+      );
     },
 
     /** Begin a conversation; it is stored with the first turn, and a temporary one never. */
@@ -229,7 +261,10 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
       if (older === null || isLoading) return;
       setState({ isLoading: true });
       try {
-        const page = await client.get<MessagePage>(`${path(id)}/messages`, { query: { before: older, limit: PAGE }, signal: leaving.signal });
+        const page = await client.get<MessagePage>(`${path(id)}/messages`, {
+          query: { before: older, limit: PAGE },
+          signal: leaving.signal,
+        });
         if (isHere(id)) setState((state) => ({ messages: [...page.items, ...state.messages], older: page.next }));
       } catch (error) {
         if (isHere(id)) setState({ problem: asProblem(error) });
@@ -243,7 +278,12 @@ export function createConversation({ client, outbox, archive, newId = () => cryp
       const { id, isTemporary, messages, draft } = getState();
       if (draft || !text.trim()) return;
       if (isTemporary) {
-        const earlier = messages.map((one) => ({ id: one.id, role: one.role as "user", content: one.content, created_at: one.created_at }));
+        const earlier = messages.map((one) => ({
+          id: one.id,
+          role: one.role as "user",
+          content: one.content,
+          created_at: one.created_at,
+        }));
         await take({ new_messages: [...earlier, ...said(text)], temporary: true }, newId());
       } else {
         await take({ conversation_id: id, new_messages: said(text) }, newId());
@@ -327,7 +367,11 @@ function branchingPoint(body: ChatBody, messages: Message[]): string | null | un
   return again?.role === "user" ? again.id : again?.parent_id;
 }
 
-function unstored(conversationId: string, one: { id: string; role: "user" | "assistant"; content: string; created_at: string }, draft: Draft): Message {
+function unstored(
+  conversationId: string,
+  one: { id: string; role: "user" | "assistant"; content: string; created_at: string },
+  draft: Draft,
+): Message {
   return {
     id: one.id,
     conversation_id: conversationId,

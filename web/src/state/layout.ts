@@ -1,32 +1,26 @@
 import { createStore } from "zustand/vanilla";
 
+/** Something that is to get the focus, wherever it is. */
+export type Wanted = "search" | "composer" | "rename";
+
 export interface LayoutState {
   /** The sidebar of a small screen. */
   isDrawerOpen: boolean;
   isKeyboardMapOpen: boolean;
-  /** Counts up whenever the field is asked for, so that asking twice focuses twice. */
-  searchAsked: number;
-  composerAsked: number;
-  renameAsked: number;
+  /** Until whoever can serve it has done so. */
+  wanted: Wanted | null;
 }
 
 /** What is open around the conversation. */
 export function createLayout() {
-  const store = createStore<LayoutState>(() => ({
-    isDrawerOpen: false,
-    isKeyboardMapOpen: false,
-    searchAsked: 0,
-    composerAsked: 0,
-    renameAsked: 0,
-  }));
+  const store = createStore<LayoutState>(() => ({ isDrawerOpen: false, isKeyboardMapOpen: false, wanted: null }));
   const { setState } = store;
   return {
     store,
     setDrawer: (isDrawerOpen: boolean) => setState({ isDrawerOpen }),
     setKeyboardMap: (isKeyboardMapOpen: boolean) => setState({ isKeyboardMapOpen }),
-    askForSearch: () => setState((state) => ({ searchAsked: state.searchAsked + 1, isDrawerOpen: true })),
-    askForComposer: () => setState((state) => ({ composerAsked: state.composerAsked + 1 })),
-    askForRename: () => setState((state) => ({ renameAsked: state.renameAsked + 1 })),
+    ask: (wanted: Wanted) => setState(wanted === "search" ? { wanted, isDrawerOpen: true } : { wanted }),
+    served: () => setState({ wanted: null }),
   };
 }
 

@@ -24,7 +24,8 @@ export function createNotices() {
   const store = createStore<{ notices: Notice[] }>(() => ({ notices: [] }));
   let last = 0;
 
-  const dismiss = (id: number) => store.setState((state) => ({ notices: state.notices.filter((one) => one.id !== id) }));
+  const dismiss = (id: number) =>
+    store.setState((state) => ({ notices: state.notices.filter((one) => one.id !== id) }));
 
   return {
     store,

@@ -5,7 +5,8 @@ export type Theme = "system" | "light" | "dark";
 
 const NAME = "recollect.theme";
 
-const isTheme = (text: string | null | undefined): text is Theme => text === "system" || text === "light" || text === "dark";
+const isTheme = (text: string | null | undefined): text is Theme =>
+  text === "system" || text === "light" || text === "dark";
 
 /** Light or dark: what the system wants unless the user wants otherwise. */
 export function createTheme(root: { dataset: DOMStringMap }, storage: Storage | null) {

@@ -10,7 +10,7 @@ interface ConfirmProps {
 }
 
 /** Ask before something that cannot be undone. */
-export function Confirm({ isOpen, title, text, action, onAnswer }: ConfirmProps) {
+export default function Confirm({ isOpen, title, text, action, onAnswer }: ConfirmProps) {
   return (
     <Dialog isOpen={isOpen} onOpenChange={(isStill) => !isStill && onAnswer(false)} title={title} description={text}>
       <div className="mt-5 flex justify-end gap-2">

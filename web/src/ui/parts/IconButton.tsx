@@ -1,5 +1,4 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
-import { Tooltip } from "./Tooltip";
 
 export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** What it does; read aloud, and shown when it is pointed at. */
@@ -13,15 +12,14 @@ export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>
 
 export function IconButton({ label, hint, isSmall = false, className = "", children, ...rest }: IconButtonProps) {
   return (
-    <Tooltip text={hint ? `${label} (${hint})` : label}>
-      <button
-        type="button"
-        aria-label={label}
-        className={`target inline-flex items-center justify-center rounded-control text-soft transition-colors hover:bg-sunken hover:text-ink disabled:cursor-default disabled:opacity-40 data-[state=open]:bg-sunken data-[state=open]:text-ink ${isSmall ? "size-7" : "size-9"} ${className}`}
-        {...rest}
-      >
-        {children}
-      </button>
-    </Tooltip>
+    <button
+      type="button"
+      aria-label={label}
+      data-tip={hint ? `${label} (${hint})` : label}
+      className={`target inline-flex items-center justify-center rounded-control text-soft transition-colors hover:bg-sunken hover:text-ink disabled:cursor-default disabled:opacity-40 data-[state=open]:bg-sunken data-[state=open]:text-ink ${isSmall ? "size-7" : "size-9"} ${className}`}
+      {...rest}
+    >
+      {children}
+    </button>
   );
 }

@@ -1,46 +1,34 @@
-import * as Radix from "@radix-ui/react-dropdown-menu";
-import type { ReactElement, ReactNode } from "react";
+import { cloneElement, lazy, type ReactElement, Suspense, useState } from "react";
+import type { IconButtonProps } from "./IconButton";
+import type { MenuItemProps } from "./MenuSurface";
 
-/** A menu; not modal, because locking the scrolling of the page needs a style that our policy forbids. */
-export function Menu({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
+const surface = () => import("./MenuSurface");
+const MenuSurface = lazy(surface);
+const Item = lazy(() => surface().then(({ MenuItem }) => ({ default: MenuItem })));
+const Line = lazy(() => surface().then(({ MenuLine }) => ({ default: MenuLine })));
+
+interface MenuProps {
+  trigger: ReactElement<IconButtonProps>;
+  children: React.ReactNode;
+}
+
+/** A menu; what draws it is loaded when it is about to be used, for most visits open none. */
+export function Menu({ trigger, children }: MenuProps) {
+  const [wasOpened, setOpened] = useState(false);
+  const closed = cloneElement(trigger, {
+    "aria-haspopup": "menu",
+    "aria-expanded": false,
+    onPointerEnter: () => void surface(),
+    onFocus: () => void surface(),
+    onClick: () => setOpened(true),
+  });
+  if (!wasOpened) return closed;
   return (
-    <Radix.Root modal={false}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
-        <Radix.Content
-          align="end"
-          sideOffset={4}
-          collisionPadding={8}
-          className="appears z-50 min-w-44 rounded-panel border border-line bg-surface p-1 shadow-raised"
-        >
-          {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <Suspense fallback={closed}>
+      <MenuSurface trigger={trigger}>{children}</MenuSurface>
+    </Suspense>
   );
 }
 
-interface MenuItemProps {
-  icon?: ReactNode;
-  isDangerous?: boolean;
-  disabled?: boolean;
-  onSelect: () => void;
-  children: ReactNode;
-}
-
-export function MenuItem({ icon, isDangerous = false, disabled = false, onSelect, children }: MenuItemProps) {
-  return (
-    <Radix.Item
-      disabled={disabled}
-      onSelect={onSelect}
-      className={`flex min-h-9 cursor-pointer items-center gap-2.5 rounded-control px-2.5 text-sm outline-none data-[disabled]:cursor-default data-[highlighted]:bg-sunken data-[disabled]:opacity-50 pointer-coarse:min-h-11 ${isDangerous ? "text-danger" : "text-ink"}`}
-    >
-      {icon}
-      {children}
-    </Radix.Item>
-  );
-}
-
-export function MenuLine() {
-  return <Radix.Separator className="my-1 h-px bg-line" />;
-}
+export const MenuItem = (props: MenuItemProps) => <Item {...props} />;
+export const MenuLine = () => <Line />;

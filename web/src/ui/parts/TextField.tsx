@@ -12,7 +12,7 @@ export interface TextFieldProps extends InputHTMLAttributes<HTMLInputElement> {
 export function TextField({ label, icon, end, className = "", ...rest }: TextFieldProps) {
   return (
     <div
-      className={`flex min-h-9 items-center gap-2 rounded-control border border-edge/60 bg-surface px-2.5 text-soft focus-within:border-accent focus-within:outline-2 focus-within:outline-accent ${className}`}
+      className={`flex min-h-9 items-center gap-2 rounded-control border border-edge/60 bg-surface px-2.5 text-soft focus-within:border-accent focus-within:outline-1 focus-within:outline-accent ${className}`}
     >
       {icon}
       <input

@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
+import type { ListedConversation } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { listKey, readList } from "../../app/conversationActions";
 import { groupByDay, type Line } from "../../state/dayGroups";
-import type { ListedConversation } from "../../api/types";
 import { Skeleton } from "../parts/Skeleton";
 import { ConversationRow } from "./ConversationRow";
 import { ListMessage } from "./ListMessage";
@@ -60,7 +60,13 @@ export function ConversationList({ search, isArchived }: ConversationListProps) 
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the links inside, which are the controls.
     <div ref={box} className="min-h-0 flex-1 overflow-y-auto px-2 pb-2" onKeyDown={moveBetweenRows}>
       {lines.length === 0 ? (
-        <ListMessage search={search} isArchived={isArchived} isLoading={list.isLoading} problem={list.error} onRetry={() => void list.refetch()} />
+        <ListMessage
+          search={search}
+          isArchived={isArchived}
+          isLoading={list.isLoading}
+          problem={list.error}
+          onRetry={() => void list.refetch()}
+        />
       ) : (
         <ul className="relative" style={{ height: virtual.getTotalSize() }}>
           {shown.map((one) => {

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, memo, useState } from "react";
-import { useApp, useStoreOf } from "../../app/AppContext";
 import type { ListedConversation } from "../../api/types";
+import { useApp, useStoreOf } from "../../app/AppContext";
 import { foundWords } from "../../state/foundWords";
 import { addressOf } from "../../state/route";
 import { ArchiveIcon, MoreIcon, PencilIcon, PinIcon, TrashIcon } from "../icons";
@@ -40,13 +40,13 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
 
   return (
     <div
-      className={`group relative flex items-center rounded-control pr-1 ${isHere ? "bg-accent-soft" : "hover:bg-sunken"}`}
+      className={`group relative flex items-center rounded-control ${isHere ? "bg-accent-soft" : "hover:bg-sunken"}`}
     >
       <a
         data-conversation
         href={addressOf({ page: "conversation", id: item.id })}
         aria-current={isHere ? "page" : undefined}
-        className="min-w-0 flex-1 rounded-control px-2 py-1.5 pointer-coarse:py-2.5"
+        className="min-w-0 flex-1 rounded-control px-2 py-1.5 group-focus-within:pr-9 group-hover:pr-9 pointer-coarse:py-2.5 pointer-coarse:pr-12"
         onKeyDown={onKeyDown}
       >
         <span className={`block truncate text-sm ${isHere ? "font-medium" : ""}`}>
@@ -56,7 +56,7 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
         </span>
         {search && item.snippet && <Snippet text={item.snippet} search={search} />}
       </a>
-      <span className="quiet-tools flex">
+      <span className="quiet-tools absolute right-1 flex">
         <Menu
           trigger={
             <IconButton label={`More for ${title}`} isSmall>

@@ -1,23 +1,19 @@
 import * as Radix from "@radix-ui/react-dialog";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { Sidebar } from "./Sidebar";
 
-const WIDE = "(min-width: 48rem)";
-
 /** The sidebar of a small screen, over the page. */
-export function Drawer() {
+export default function Drawer() {
   const { layout, router } = useApp();
-  const isOpen = useStoreOf(layout.store, (state) => state.isDrawerOpen);
   const route = useStoreOf(router.store, (state) => state.route);
 
   // Whatever is chosen in the drawer is behind it.
+  const before = useRef(route);
   useEffect(() => {
-    if (route) layout.setDrawer(false);
+    if (route !== before.current) layout.setDrawer(false);
   }, [route, layout]);
 
-  // On a wide screen the sidebar itself is there.
-  if (!isOpen || window.matchMedia(WIDE).matches) return null;
   return (
     <Radix.Root open onOpenChange={layout.setDrawer}>
       <Radix.Portal>

@@ -28,7 +28,11 @@ export function ListMessage({ search, isArchived, isLoading, problem, onRetry }:
       </div>
     );
   }
-  const text = search ? "Nothing was found." : isArchived ? "Nothing is archived." : "What you talk about will be listed here.";
+  const text = search
+    ? "Nothing was found."
+    : isArchived
+      ? "Nothing is archived."
+      : "What you talk about will be listed here.";
   return (
     <p role="status" className="px-2 pt-4 text-sm text-soft">
       {text}

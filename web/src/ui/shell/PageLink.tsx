@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { addressOf } from "../../state/route";
-import { Tooltip } from "../parts/Tooltip";
 
 interface PageLinkProps {
   page: "memories" | "overview" | "settings";
@@ -14,15 +13,14 @@ export function PageLink({ page, label, hint, icon }: PageLinkProps) {
   const { router } = useApp();
   const isHere = useStoreOf(router.store, (state) => state.route.page === page);
   return (
-    <Tooltip text={`${label} (${hint})`}>
-      <a
-        href={addressOf({ page })}
-        aria-label={label}
-        aria-current={isHere ? "page" : undefined}
-        className={`target inline-flex size-9 items-center justify-center rounded-control transition-colors hover:bg-sunken hover:text-ink ${isHere ? "bg-sunken text-ink" : "text-soft"}`}
-      >
-        {icon}
-      </a>
-    </Tooltip>
+    <a
+      href={addressOf({ page })}
+      aria-label={label}
+      data-tip={`${label} (${hint})`}
+      aria-current={isHere ? "page" : undefined}
+      className={`target inline-flex size-9 items-center justify-center rounded-control transition-colors hover:bg-sunken hover:text-ink ${isHere ? "bg-sunken text-ink" : "text-soft"}`}
+    >
+      {icon}
+    </a>
   );
 }

@@ -1,12 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
+import { Problem } from "../../api/problem";
+import type { ServerSettings } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { SETTINGS_KEY } from "../../app/compose";
-import type { ServerSettings } from "../../api/types";
-import { Problem } from "../../api/problem";
 import { ConversationPage } from "../conversation/ConversationPage";
 import { Skeleton } from "../parts/Skeleton";
-import { Drawer } from "./Drawer";
 import { NoticeStack } from "./NoticeStack";
 import { Sidebar } from "./Sidebar";
 import { useShortcuts } from "./useShortcuts";
@@ -15,12 +14,17 @@ import { useShortcuts } from "./useShortcuts";
 const MemoryPage = lazy(() => import("../memory/MemoryPage"));
 const OverviewPage = lazy(() => import("../overview/OverviewPage"));
 const SettingsPage = lazy(() => import("../settings/SettingsPage"));
+const Drawer = lazy(() => import("./Drawer"));
 const KeyboardMap = lazy(() => import("./KeyboardMap"));
 const SignIn = lazy(() => import("./SignIn"));
+
+/** From this width on the sidebar is always there; the same as `md` in the styles. */
+const WIDE = "(min-width: 48rem)";
 
 export function Shell() {
   const { client, layout } = useApp();
   const isMapOpen = useStoreOf(layout.store, (state) => state.isKeyboardMapOpen);
+  const isDrawerOpen = useStoreOf(layout.store, (state) => state.isDrawerOpen);
   const settings = useQuery({ queryKey: SETTINGS_KEY, queryFn: () => client.get<ServerSettings>("/api/settings") });
   useShortcuts();
   if (settings.error instanceof Problem && settings.error.status === 401) {
@@ -32,6 +36,7 @@ export function Shell() {
   }
   return (
     <div className="flex h-dvh">
+      {/* biome-ignore lint/a11y/useValidAnchor: it leads to a place of this page; the address itself is the route's. */}
       <a
         href="#main"
         className="-translate-y-20 fixed top-2 left-2 z-50 rounded-control bg-accent px-4 py-2 text-on-accent focus:translate-y-0"
@@ -46,7 +51,11 @@ export function Shell() {
       <aside className="hidden w-72 shrink-0 border-line border-r md:flex" aria-label="Conversations">
         <Sidebar />
       </aside>
-      <Drawer />
+      {isDrawerOpen && !window.matchMedia(WIDE).matches && (
+        <Suspense>
+          <Drawer />
+        </Suspense>
+      )}
       <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col bg-surface outline-none">
         <Page />
       </main>

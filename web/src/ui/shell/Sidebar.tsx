@@ -1,6 +1,17 @@
 import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useApp, useStoreOf } from "../../app/AppContext";
-import { ArchiveIcon, BrainIcon, ChartIcon, ChevronLeftIcon, CloseIcon, GearIcon, GhostIcon, KeyboardIcon, PlusIcon, SearchIcon } from "../icons";
+import {
+  ArchiveIcon,
+  BrainIcon,
+  ChartIcon,
+  ChevronLeftIcon,
+  CloseIcon,
+  GearIcon,
+  GhostIcon,
+  KeyboardIcon,
+  PlusIcon,
+  SearchIcon,
+} from "../icons";
 import { Button } from "../parts/Button";
 import { IconButton } from "../parts/IconButton";
 import { TextField } from "../parts/TextField";
@@ -13,19 +24,23 @@ export function Sidebar() {
   const [search, setSearch] = useState("");
   const [isArchived, setArchived] = useState(false);
   const words = useSettled(useDeferredValue(search.trim()));
-  const asked = useStoreOf(layout.store, (state) => state.searchAsked);
+  const isWanted = useStoreOf(layout.store, (state) => state.wanted === "search");
   const field = useRef<HTMLInputElement>(null);
-  const answered = useRef(0);
 
   useEffect(() => {
-    if (asked > answered.current) field.current?.select();
-    answered.current = asked;
-  }, [asked]);
+    // On a small screen there are two sidebars, and the one behind the drawer is not shown.
+    if (!isWanted || !field.current?.offsetParent) return;
+    field.current.select();
+    layout.served();
+  }, [isWanted, layout]);
 
   return (
     <div className="flex min-w-0 flex-1 flex-col bg-page">
       <div className="flex items-center justify-between gap-2 px-3 pt-3 pb-2">
-        <span className="pl-1 font-semibold tracking-tight">Recollect</span>
+        <span className="flex items-center gap-2 pl-1 font-semibold tracking-tight">
+          <img src="./icon.svg" alt="" className="size-6" />
+          Recollect
+        </span>
         <IconButton label="Temporary conversation" hint="Shift+N" onClick={() => router.go({ page: "temporary" })}>
           <GhostIcon />
         </IconButton>

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
-import { useApp } from "../../app/AppContext";
 import { asProblem } from "../../api/problem";
+import { useApp } from "../../app/AppContext";
 import { Button } from "../parts/Button";
 import { TextField } from "../parts/TextField";
 

@@ -26,18 +26,18 @@ function carryOut(command: Command, app: Composition): boolean {
   const { router, layout, conversation } = app;
   switch (command) {
     case "search":
-      layout.askForSearch();
+      layout.ask("search");
       return true;
     case "new":
     case "temporary":
       router.go({ page: command });
-      layout.askForComposer();
+      layout.ask("composer");
       return true;
     case "composer":
-      layout.askForComposer();
+      layout.ask("composer");
       return true;
     case "rename":
-      layout.askForRename();
+      layout.ask("rename");
       return true;
     case "previous":
       return openNeighbour(-1);

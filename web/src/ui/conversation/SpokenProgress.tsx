@@ -1,0 +1,29 @@
+import { useEffect, useRef, useState } from "react";
+import { useApp, useStoreOf } from "../../app/AppContext";
+
+const LONGEST = 600;
+
+/** Tell those who do not see the page that a reply is being written, and read it once it is there: not word by word. */
+export function SpokenProgress() {
+  const { conversation } = useApp();
+  const isWriting = useStoreOf(conversation.store, (state) => state.draft !== null);
+  const wasWriting = useRef(false);
+  const [said, setSaid] = useState("");
+
+  useEffect(() => {
+    if (isWriting) setSaid("A reply is being written.");
+    else if (wasWriting.current) {
+      const { messages, pending } = conversation.store.getState();
+      const reply = messages.at(-1);
+      if (pending?.problem) setSaid(`Not sent. ${pending.problem.message}`);
+      else if (reply?.role === "assistant") setSaid(`Reply: ${reply.content.slice(0, LONGEST)}`);
+    }
+    wasWriting.current = isWriting;
+  }, [isWriting, conversation]);
+
+  return (
+    <div aria-live="polite" className="sr-only">
+      {said}
+    </div>
+  );
+}
