@@ -249,7 +249,7 @@ def test_row_security_cannot_be_switched_off(postgres_url: str, postgres_driver:
 def test_every_table_with_a_tenant_is_guarded(postgres_url: str, postgres_driver: PostgresDriver) -> None:
     with psycopg.connect(postgres_url) as connection:
         guarded = tables(connection)
-        assert len(guarded) == 22
+        assert len(guarded) == 23
         loose = connection.execute(
             "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relnamespace = 'recollect'::regnamespace "
             "AND NOT (relrowsecurity AND relforcerowsecurity)",

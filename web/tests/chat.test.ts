@@ -130,3 +130,38 @@ test("a server that stays away is given up after some attempts", async () => {
   const error = await heard(server).catch((caught: unknown) => caught);
   expect([(error as Problem).code, server.seen.length]).toEqual(["away", 6]);
 });
+
+test("a turn that fails after it began says why, and is not followed again", async () => {
+  const server = new PlayedServer().on(
+    /POST/,
+    stream([
+      ["start", START],
+      ["error", { code: "storage_unavailable", detail: "The disk is full." }],
+    ]),
+  );
+  const error = await heard(server).catch((caught: unknown) => caught);
+  expect([(error as Problem).code, (error as Problem).message, server.seen.length]).toEqual([
+    "storage_unavailable",
+    "The disk is full.",
+    1,
+  ]);
+});
+
+test("a reply that an earlier page saw begin is followed from its beginning", async () => {
+  const server = new PlayedServer().on(
+    /GET \/api\/chat\/r1\/stream/,
+    stream([
+      ["start", START],
+      ["delta", { text: "all" }],
+      ["saved", SAVED],
+      ["done", DONE],
+    ]),
+  );
+  const events: ChatEvent[] = [];
+  for await (const event of chat(new Client(server.fetch), BODY, "k", { wait, follow: "r1" })) events.push(event);
+  expect([
+    events.at(-1)?.event,
+    server.seen.map((one) => one.method),
+    server.seen[0]?.headers["Last-Event-ID"],
+  ]).toEqual(["done", ["GET"], "0"]);
+});

@@ -189,3 +189,90 @@ test("archiving that fails is told of calmly, kept, and tried again", async () =
   await archive.flush();
   expect([archive.store.getState().failure, archiveShelf.things.size]).toEqual([null, 0]);
 });
+
+test("what a failing turn says is shown as it was said", async () => {
+  const { conversation, state } = page();
+  const failed: [string, unknown][] = [
+    ["start", { conversation_id: "c", session_id: "c", message_id: "r", memories_used: [] }],
+    ["error", { code: "storage_unavailable", detail: "The disk is full." }],
+  ];
+  server.on(/POST \/api\/chat$/, stream(failed));
+  await conversation.send("Hi");
+  expect([state().draft, state().pending?.problem?.message, state().problem?.code]).toEqual([
+    null,
+    "The disk is full.",
+    "storage_unavailable",
+  ]);
+  expect(shelf.things.size).toBe(1);
+});
+
+test("a later page follows the reply that an earlier one saw begin", async () => {
+  const first = page();
+  server
+    .on(/POST \/api\/chat$/, stream(turn().slice(0, 2), { cut: true }))
+    .on(/GET \/api\/chat\/reply\/stream/, lost());
+  await first.conversation.send("Hi");
+  const id = first.state().id;
+  console.log(JSON.stringify([...shelf.things.values()]), first.state().problem?.message, server.seen.map((o) => o.method + o.url));
+  const second = page();
+  server.on(/GET \/api\/chat\/reply\/stream/, stream(turn()));
+  server.on(/GET \/api\/conversations/, json({ id, messages: [message(1), message(2, "reply")], next: null }));
+  await second.outbox.load();
+  const asked = () => server.seen.filter((one) => one.method === "POST").length;
+  const before = asked();
+  await second.conversation.open(id);
+  expect([asked() - before, shelf.things.size, second.state().draft]).toEqual([0, 0, null]);
+});
+
+test("older messages that were read stay when a turn is added, also on a branch", async () => {
+  const { conversation, state } = page();
+  server.on(
+    /GET \/api\/conversations\/c$/,
+    opened([message(3), message(4)], "m3"),
+    opened([message(4), message(9), message(10)], "m4"),
+  );
+  server.on(/GET \/api\/conversations\/c\/messages/, json({ items: [message(1), message(2)], next: null }));
+  await conversation.open("c");
+  await conversation.loadOlder();
+  await conversation.refresh();
+  expect([state().messages.map((one) => one.seq), state().older]).toEqual([[1, 2, 3, 4, 9, 10], null]);
+});
+
+test("another branch is shown to its end: as it was left, or else as an export tells", async () => {
+  const { conversation } = page();
+  const record = (id: string, parent_id: string | null) => ({ kind: "message", id, parent_id });
+  server.on(
+    /GET \/api\/conversations\/c$/,
+    json({ id: "c", head_id: "a2", messages: [message(3, "u2"), message(4, "a2")], next: null }),
+    json({ id: "c", head_id: "b1", messages: [message(1, "u1")], next: null }),
+  );
+  server.on(
+    /export/,
+    json([
+      { kind: "conversation", id: "c" },
+      record("u1", null),
+      record("a1", "u1"),
+      record("u2", null),
+      record("b1", "a1"),
+      record("a2", "u2"),
+    ]),
+  );
+  server.on(/PATCH/, json({}));
+  await conversation.open("c");
+  await conversation.selectBranch("u1");
+  await conversation.selectBranch("u2");
+  const heads = server.seen
+    .filter((one) => one.method === "PATCH")
+    .map((one) => (one.body as { head_id: string }).head_id);
+  expect([heads, server.seen.filter((one) => one.url.includes("export")).length]).toEqual([["b1", "a2"], 1]);
+});
+
+test("a memory that is changed or forgotten shows so under every reply", async () => {
+  const { conversation, state } = page();
+  server.on(/POST \/api\/chat$/, stream(turn())).on(/GET/, opened([message(1), message(2)]));
+  await conversation.send("Hi");
+  conversation.showMemory("mem", "Lives in Bergen");
+  expect(state().memories.reply?.[0]?.content).toBe("Lives in Bergen");
+  conversation.showMemory("mem", null);
+  expect(state().memories.reply).toEqual([]);
+});

@@ -26,6 +26,13 @@ export const sleep: Waiting = (milliseconds, signal) =>
     });
   });
 
+export interface ChatOptions {
+  signal?: AbortSignal;
+  wait?: Waiting;
+  /** The reply to follow from its beginning, if an earlier page saw it begin. */
+  follow?: string | undefined;
+}
+
 const ATTEMPTS = 6;
 const FIRST_WAIT = 300;
 const LONGEST_WAIT = 5_000;
@@ -40,11 +47,11 @@ export async function* chat(
   client: Client,
   body: ChatBody,
   key: string,
-  options: { signal?: AbortSignal; wait?: Waiting } = {},
+  options: ChatOptions = {},
 ): AsyncGenerator<ChatEvent> {
   const wait = options.wait ?? sleep;
   const signal = options.signal;
-  let messageId: string | null = null;
+  let messageId: string | null = options.follow ?? null;
   let lastId = "0";
   let failure: Problem | null = null;
   for (let attempt = 0; ; ) {

@@ -25,6 +25,8 @@ const ALLOWED = {
   ALLOWED_ATTR: ["href", "title", "class", "type", "start", "target", "rel", "tabindex", "data-copy"],
   // Links lead to pages and mail, never into scripts or data.
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  // These are no addresses, and are not held to that.
+  ADD_URI_SAFE_ATTR: ["type", "start", "target", "rel", "tabindex", "data-copy"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
 };

@@ -115,7 +115,7 @@ export function createConversation({
     if (!isHere(id)) leave(id);
     await show(id, () => client.get<OpenedConversation>(path(id), { signal: leaving.signal }));
     const unsent = outbox.store.getState().waiting.find((one) => one.conversationId === id);
-    if (unsent && isHere(id) && !getState().draft) await take(unsent.body, unsent.key);
+    if (unsent && isHere(id) && !getState().draft) await take(unsent.body, unsent.key, unsent.replyId);
   }
 
   async function refresh(id: string): Promise<void> {
@@ -153,15 +153,17 @@ export function createConversation({
   }
 
   /** Take a turn: it is in the outbox before it is sent, and until it is saved. */
-  async function take(body: ChatBody, key: string): Promise<void> {
+  async function take(body: ChatBody, key: string, follow?: string): Promise<void> {
     const id = getState().id;
     const text = body.new_messages?.at(-1)?.content ?? "";
     const after = branchingPoint(body, getState().messages);
     const pending = { key, text, problem: null, ...(after !== undefined && { after }) };
     setState({ pending, draft: { messageId: null, text: "", toolCalls: [], memories: [] }, problem: null });
-    if (!body.temporary) await outbox.put({ key, conversationId: id, body, at: now().toISOString() });
+    const unsent = { key, conversationId: id, body, at: now().toISOString(), ...(follow && { replyId: follow }) };
+    if (!body.temporary) await outbox.put(unsent);
     try {
-      for await (const event of chat(client, body, key, { signal: leaving.signal, ...(wait && { wait }) })) {
+      for await (const event of chat(client, body, key, { signal: leaving.signal, follow, ...(wait && { wait }) })) {
+        if (event.event === "start" && !body.temporary) void outbox.put({ ...unsent, replyId: event.message_id });
         await hear(id, body, key, event);
       }
     } catch (error) {
@@ -306,7 +308,7 @@ export function createConversation({
     async retry(): Promise<void> {
       const pending = getState().pending;
       const unsent = outbox.store.getState().waiting.find((one) => one.key === pending?.key);
-      if (unsent && !getState().draft) await take(unsent.body, unsent.key);
+      if (unsent && !getState().draft) await take(unsent.body, unsent.key, unsent.replyId);
     },
 
     /** Give up what could not be sent. */

@@ -8,6 +8,8 @@ export interface Unsent {
   conversationId: string;
   body: ChatBody;
   at: string;
+  /** The reply, once it has begun: a later page follows it instead of asking again. */
+  replyId?: string;
 }
 
 export interface OutboxState {

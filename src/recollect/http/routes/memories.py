@@ -9,7 +9,6 @@ from fastapi import Path, Query, Response
 
 from recollect.domain.memory import MemoryQuery
 from recollect.domain.recalling import RecallRequest
-from recollect.errors import StaleVersionError
 from recollect.http.access import NewId, Service, Whose
 from recollect.http.cursors import Cursor, Limit, from_cursor, to_cursor
 from recollect.http.errors import PROBLEMS
@@ -144,12 +143,10 @@ async def delete_memory(
     now: Annotated[bool, Query(description="Erase it at once; that cannot be undone.")] = False,
 ) -> None:
     """Hide a memory at once and erase it after 30 seconds, in which that can be undone; it is not learned again."""
-    if version is not None and (await recollect.memories.get(scope, memory_id)).version != version:
-        raise StaleVersionError("the memory was changed by someone else; read it again, then retry")
+    if version is not None or not now:
+        await recollect.memories.delete(scope, memory_id, version)
     if now:
         await recollect.memories.erase(scope, memory_id)
-    else:
-        await recollect.memories.delete(scope, memory_id)
 
 
 @router.get("/memories/{memory_id}/history", summary="Read what a memory was before each change")

@@ -19,7 +19,13 @@ export function ConversationHeader() {
     if (opened) setRenaming(true);
   }, [isWanted, opened, layout]);
 
-  const title = isTemporary ? "Temporary conversation" : opened?.title || (opened ? "Untitled" : "New conversation");
+  const isMissing = useStoreOf(
+    conversation.store,
+    (state) => state.problem !== null && state.conversation === null && !state.pending,
+  );
+  const title = isTemporary
+    ? "Temporary conversation"
+    : opened?.title || (opened ? "Untitled" : isMissing ? "Conversation" : "New conversation");
   useEffect(() => {
     document.title = `${title} · Recollect`;
   }, [title]);

@@ -6,6 +6,7 @@ import { EmptyConversation } from "./EmptyConversation";
 import { LoadingMessages } from "./LoadingMessages";
 import { MessageList } from "./MessageList";
 import { SpokenProgress } from "./SpokenProgress";
+import { UnopenedConversation } from "./UnopenedConversation";
 
 /** The visible conversation. */
 export function ConversationPage() {
@@ -23,10 +24,10 @@ export function ConversationPage() {
       {view === "messages" && <MessageList key={id} />}
       {view === "loading" && <LoadingMessages />}
       {view === "empty" && <EmptyConversation />}
-      {view === "problem" && <div className="flex-1" />}
+      {view === "problem" && <UnopenedConversation />}
       <div className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))]">
         <ConversationProblems />
-        <Composer key={id} />
+        {view !== "problem" && <Composer key={id} />}
       </div>
       <SpokenProgress />
     </div>

@@ -4,7 +4,7 @@ import { ProblemBar } from "../parts/ProblemBar";
 
 /** What does not work at the moment, and what can be done about it. */
 export function ConversationProblems() {
-  const { conversation, archive, outbox, router } = useApp();
+  const { conversation, archive, outbox } = useApp();
   const problem = useStoreOf(conversation.store, (state) => state.problem);
   const pending = useStoreOf(conversation.store, (state) => state.pending);
   const isUnopened = useStoreOf(conversation.store, (state) => state.conversation === null && !state.messages.length);
@@ -12,26 +12,8 @@ export function ConversationProblems() {
   const isKept = useStoreOf(outbox.store, (state) => state.isKept);
   const hasUnsent = useStoreOf(outbox.store, (state) => state.waiting.length > 0);
 
-  const open = () => {
-    const route = router.store.getState().route;
-    if (route.page === "conversation") void conversation.open(route.id);
-    else router.go({ page: "start" });
-  };
-
   return (
     <>
-      {problem && !pending && isUnopened && (
-        <ProblemBar
-          actions={
-            <>
-              {problem.isPassing && <Button onClick={open}>Try again</Button>}
-              <Button onClick={() => router.go({ page: "new" })}>New conversation</Button>
-            </>
-          }
-        >
-          {problem.status === 404 ? "This conversation does not exist, or no longer." : problem.message}
-        </ProblemBar>
-      )}
       {problem && !pending && !isUnopened && (
         <ProblemBar
           actions={

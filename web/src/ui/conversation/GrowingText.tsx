@@ -41,7 +41,7 @@ export function GrowingText({ label, text, onText, onEnter, onEscape, placeholde
           onEscape();
         }
       }}
-      className="max-h-[40dvh] min-h-9 w-full min-w-0 resize-none bg-transparent px-2 py-1.5 outline-none pointer-coarse:text-base"
+      className="max-h-[40dvh] min-h-9 w-full min-w-0 resize-none bg-transparent px-2 py-1.5 outline-none pointer-coarse:min-h-11 pointer-coarse:py-2.5 pointer-coarse:text-base"
     />
   );
 }

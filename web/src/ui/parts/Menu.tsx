@@ -1,4 +1,4 @@
-import { cloneElement, lazy, type ReactElement, Suspense, useState } from "react";
+import { cloneElement, lazy, type MouseEvent, type ReactElement, Suspense, useState } from "react";
 import type { IconButtonProps } from "./IconButton";
 import type { MenuItemProps } from "./MenuSurface";
 
@@ -14,18 +14,22 @@ interface MenuProps {
 
 /** A menu; what draws it is loaded when it is about to be used, for most visits open none. */
 export function Menu({ trigger, children }: MenuProps) {
-  const [wasOpened, setOpened] = useState(false);
+  const [region, setRegion] = useState<HTMLElement | null>(null);
   const closed = cloneElement(trigger, {
     "aria-haspopup": "menu",
     "aria-expanded": false,
     onPointerEnter: () => void surface(),
     onFocus: () => void surface(),
-    onClick: () => setOpened(true),
+    // The menu belongs to the region of its button, where those who go from region to region look for it.
+    onClick: (event: MouseEvent<HTMLElement>) =>
+      setRegion(event.currentTarget.closest<HTMLElement>("[role=dialog],aside,main") ?? document.body),
   });
-  if (!wasOpened) return closed;
+  if (!region) return closed;
   return (
     <Suspense fallback={closed}>
-      <MenuSurface trigger={trigger}>{children}</MenuSurface>
+      <MenuSurface trigger={trigger} region={region}>
+        {children}
+      </MenuSurface>
     </Suspense>
   );
 }

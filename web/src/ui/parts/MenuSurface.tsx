@@ -3,15 +3,17 @@ import type { ReactElement, ReactNode } from "react";
 
 interface MenuSurfaceProps {
   trigger: ReactElement;
+  /** Where it is put. */
+  region: HTMLElement;
   children: ReactNode;
 }
 
 /** A menu that opens at once; not modal, because locking the scrolling needs a style that our policy forbids. */
-export default function MenuSurface({ trigger, children }: MenuSurfaceProps) {
+export default function MenuSurface({ trigger, region, children }: MenuSurfaceProps) {
   return (
     <Radix.Root modal={false} defaultOpen>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
+      <Radix.Portal container={region}>
         <Radix.Content
           align="end"
           sideOffset={4}

@@ -26,6 +26,8 @@ export function TooltipLayer() {
       if (element?.closest("[data-tip-bubble]")) return;
       hide();
       const found = element?.closest("[data-tip]");
+      // Whoever has opened something knows what it does.
+      if (found?.getAttribute("aria-expanded") === "true") return;
       if (found) timer = setTimeout(() => setTarget(found), delay);
     };
     const onPointer = (event: PointerEvent) => event.pointerType === "mouse" && show(event, DELAY);

@@ -33,8 +33,10 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "F2") setRenaming(true);
-    else if (event.key === "Delete") actions.remove(item);
-    else return;
+    else if (event.key === "Delete") {
+      focusNeighbour(event.currentTarget);
+      actions.remove(item);
+    } else return;
     event.preventDefault();
   };
 
@@ -82,6 +84,13 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
     </div>
   );
 });
+
+/** A row that goes leaves the focus to the next one. */
+function focusNeighbour(row: Element): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("a[data-conversation]")];
+  const at = rows.indexOf(row as HTMLElement);
+  (rows[at + 1] ?? rows[at - 1])?.focus();
+}
 
 function Snippet({ text, search }: { text: string; search: string }) {
   return (
