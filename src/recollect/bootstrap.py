@@ -22,6 +22,7 @@ from recollect.ports.meter import NoMeter
 from recollect.ports.responder import Responder
 from recollect.ports.store import Store
 from recollect.ports.strategy import Strategy, StrategyParts
+from recollect.ports.tracer import NoTracer
 from recollect.ports.windows import WindowCache
 from recollect.providers.metered import MeteredModel
 from recollect.service.chat import Chat
@@ -92,22 +93,25 @@ class _Ground(NamedTuple):
 
 def assemble(store: Store, settings: Settings, clock: Clock = system_clock, events: Events | None = None) -> Recollect:
     """Put the service together on an open store; its worker is not started yet."""
-    from recollect.providers.choose import open_model
+    from recollect.providers.choose import open_model, provider_of
     from recollect.service.account import Account
+    from recollect.telemetry.choose import open_tracer
     from recollect.telemetry.prometheus import PrometheusMeter
 
-    meter = PrometheusMeter()
+    meter, tracer = PrometheusMeter(), open_tracer(settings.telemetry)
     ledger = Ledger(store, clock=clock, new_id=new_id, meter=meter)
     means = Means(
         clock=clock,
         new_id=new_id,
         events=events or LocalEvents(),
         meter=meter,
+        tracer=tracer,
         ledger=ledger,
         wake=lambda at: worker.wake(at),  # noqa: PLW0108  # the worker is made of handlers that need these means
     )
     chosen = open_model(settings, clock)
-    model = None if chosen is None else MeteredModel(chosen, meter)
+    provider = provider_of(settings)
+    model = None if chosen is None else MeteredModel(chosen, meter, tracer=tracer, provider=provider)
     ground = _Ground(store, settings, means, model)
     compactor = _compactor(ground)
     lifecycle = _lifecycle(store, settings, means)
@@ -136,7 +140,7 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
         account=Account(store, keeper, memory.embedding, means),
         readiness=_readiness(ground, worker),
     )
-    outside = Outside(means.events, memory.embedder, model, meter, meter.render)
+    outside = Outside(means.events, memory.embedder, model, meter, meter.render, tracer)
     return Recollect(store, use, worker=worker, outside=outside)
 
 
@@ -200,7 +204,7 @@ def _keeper(ground: _Ground, compactor: Compactor, memory: _Memory) -> Keeper:
 def _chat(ground: _Ground, keeper: Keeper, contexts: Contexts, toolbox: Toolbox) -> Chat:
     storage = ground.settings.storage
     options = ChatOptions(write_policy=storage.write_policy, volatile_fallback=storage.volatile_fallback)
-    responder = _responder(ground.model)
+    responder = _responder(ground)
     return Chat(ChatParts(ground.store, keeper, contexts, responder, toolbox, ground.means, options))
 
 
@@ -285,11 +289,11 @@ def _lifecycle(store: Store, settings: Settings, means: Means) -> Lifecycle:
     return Lifecycle(store, options, clock=means.clock, new_id=new_id, events=means.events)
 
 
-def _responder(model: ChatModel | None) -> Responder:
-    if model is not None:
+def _responder(ground: _Ground) -> Responder:
+    if ground.model is not None:
         from recollect.providers.responder import ModelResponder
 
-        return ModelResponder(model)
+        return ModelResponder(ground.model, ground.means.tracer)
     from recollect.providers.offline import OfflineResponder
 
     return OfflineResponder()
@@ -377,6 +381,7 @@ def new_worker(
         drain=timedelta(seconds=jobs.drain_seconds),
         keep_done=timedelta(days=jobs.keep_done_days),
         meter=NoMeter() if means is None else means.meter,
+        tracer=NoTracer() if means is None else means.tracer,
         events=None if means is None else means.events,
         limits=AttemptLimits(
             lease=timedelta(seconds=jobs.lease_seconds), timeout=timedelta(seconds=jobs.timeout_seconds)

@@ -91,7 +91,7 @@ def test_an_export_is_a_file_of_json_lines_with_all_that_is_the_users(ada: httpx
     assert [one["content"] for one in records if one["kind"] == "message"] == ["Which tree?", ODD, "An oak."]
     assert [one["notes"] for one in records if one["kind"] == "note"] == ["tea", "tea\ncoffee"]
     counts = {"conversations": 1, "messages": 3, "summaries": 0, "memories": 1, "notes": 2, "damaged": 0}
-    assert records[-1] == {"kind": "end", **counts}
+    assert records[-1] == {"kind": "end", **counts, "preferences": 0}
 
 
 def test_an_export_is_of_nobody_else(ada: httpx2.Client, make_user: Callable[[], httpx2.Client]) -> None:

@@ -21,7 +21,7 @@ from recollect.errors import (
     StorageLockedError,
     StorageUnavailableError,
 )
-from recollect.http.app import create_app
+from recollect.http.app import create_app, furnish
 from recollect.http.errors import status_of
 from recollect.service.chat_request import ChatRequest
 from recollect.service.recollect import Recollect
@@ -117,7 +117,7 @@ def test_p19_every_failure_is_an_error_with_a_code_and_words_that_help(place: Pl
             except RecollectError as error:
                 check_error(error)
         app = create_app(settings)
-        app.state.recollect = service
+        furnish(app, service, settings)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)
         async with httpx2.AsyncClient(transport=transport, base_url=NOWHERE) as client:
             await check_routes(client, body, limit)

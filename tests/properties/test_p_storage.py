@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.domain.message import Message, NewMessage
 from recollect.domain.summary import Summary
+from recollect.domain.tool_pairs import joined
 from recollect.service.chat_request import ChatRequest
 from recollect.testing.samples import ids_of
 from tests.support.drawn_messages import Speaker, client_ids, histories, json_values, talks, texts, times
@@ -76,7 +77,7 @@ async def check_all(rig: Rig, conversation_id: str, given: list[NewMessage], lim
         page = await rig.conversations.get_messages(rig.scope, conversation_id, limit=limit, after=forwards[-1].id)
         forwards += page.messages
         more = page.more
-    assert [as_given(one) for one in forwards] == [as_given(one) for one in given]
+    assert [as_given(one) for one in forwards] == [as_given(one) for one in joined(given)]
     assert [one.seq for one in forwards] == list(range(1, len(given) + 1))
     page = await rig.conversations.get_messages(rig.scope, conversation_id, limit=limit)
     backwards = list(page.messages)
@@ -85,7 +86,7 @@ async def check_all(rig: Rig, conversation_id: str, given: list[NewMessage], lim
         backwards = [*page.messages, *backwards]
     assert backwards == forwards
     last = given[-1]
-    assert await rig.store.get_message(rig.scope, conversation_id, last.id) == forwards[-1]
+    assert joined([await rig.store.get_message(rig.scope, conversation_id, last.id)]) == (forwards[-1],)
     context = await rig.conversations.get_context(rig.scope, conversation_id)
     assert context.recent == tuple(forwards[-20:])
 

@@ -68,7 +68,8 @@ async def check_turn(played: Played, fault: Fault) -> None:
     # A call of a tool that nobody offered is answered by saying so, and the model goes on.
     assert all(fault in CALLS and "there is no tool" in one.content for one in rounds if one.role == "tool")
     assert (asked.role, asked.content, asked.status) == ("user", "I like tea.", "complete")
-    assert (answered.role, answered.metadata) == ("assistant", {"responder": "small"})
+    assert (answered.role, answered.metadata["responder"]) == ("assistant", "small")
+    assert answered.metadata.get("is_cut", False) == (fault is Fault.TRUNCATED_JSON)
     if fault in TEXT:
         assert answered.status == "complete"
         assert answered.content.strip()

@@ -167,7 +167,9 @@ class Signatures:
             return
         arguments = [self._argument(home, one) for one in _arguments(method.args)]
         returned = "None" if method.returns is None else self._rewritten(home, method.returns)
-        marks = "".join(f"    @{ast.unparse(mark)}\n" for mark in method.decorator_list)
+        # A decorator that is called changes what happens, not how it is asked for.
+        plain = [mark for mark in method.decorator_list if not isinstance(mark, ast.Call)]
+        marks = "".join(f"    @{ast.unparse(mark)}\n" for mark in plain)
         line = f"    def {name}({', '.join(arguments)}) -> {returned}:\n"
         self._members[name] = f"{marks}{line}{_docstring(method, '        ')}"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from recollect.domain.message import Message
+from recollect.domain.tool_pairs import joined
 from recollect.testing.samples import ids_of
 from tests.support.service_rig import C, Rig
 
@@ -83,6 +84,6 @@ class HeadPath:
             one.id for one in await rig.all_messages(all_branches=True)
         }
         context = await rig.conversations.get_context(rig.scope, C)
-        assert context.recent == window.uncovered
+        assert context.recent == joined(window.uncovered)
         shown = ids_of(await rig.all_messages())
         assert shown == [one for one in path if one not in self.deleted]

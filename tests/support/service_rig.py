@@ -23,6 +23,7 @@ from recollect.domain.message import Message, NewMessage
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
+from recollect.domain.tool_pairs import joined
 from recollect.domain.window import Window
 from recollect.embedding.static import StaticEmbedder
 from recollect.history.generators import ExtractiveGenerator, Generators
@@ -215,7 +216,7 @@ class Rig:
         return appended.messages
 
     async def all_messages(self, conversation_id: str = C, *, all_branches: bool = False) -> tuple[Message, ...]:
-        """Return every message of the head path, or of all branches."""
+        """Return every message of the head path, or of all branches, with the results of calls in their places."""
         found: list[Message] = []
         before = None
         while True:
@@ -223,7 +224,7 @@ class Rig:
             page = await self.store.list_messages(self.scope, query)
             found = [*page.messages, *found]
             if not page.more:
-                return tuple(found)
+                return joined(found)
             before = page.messages[0].id
 
     async def covered(self, summaries: tuple[Summary, ...], conversation_id: str = C) -> list[str]:

@@ -26,6 +26,7 @@ from recollect.domain.conversation import (
 )
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
+from recollect.domain.identity import ApiKey, KeyQuery, StoredKey
 from recollect.domain.job import Claim, ClaimRequest, JobFailure, JobQuery, NewJob
 from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryPlan, MemoryQuery, NewMemory, Source
 from recollect.domain.message import NewMessage, ToolCall
@@ -123,6 +124,8 @@ VALID: tuple[msgspec.Struct, ...] = (
     UsageEntry(id="u", at=START, kind="chat", model="m", usage=Usage()),
     UsageQuery(),
     RecallRequest(text="x"),
+    KeyQuery(tenant="t"),
+    StoredKey(key=ApiKey(id="k", name="n", tenant="t", user="u", created_at=START), digest="0" * 64),
 )
 
 CHECKS: dict[str, Callable[[object], object]] = {

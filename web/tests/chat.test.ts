@@ -165,3 +165,11 @@ test("a reply that an earlier page saw begin is followed from its beginning", as
     server.seen[0]?.headers["Last-Event-ID"],
   ]).toEqual(["done", ["GET"], "0"]);
 });
+
+test("a stream that says nothing for too long is given up", async () => {
+  const body = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
+  const error = await readEvents(body, 5)
+    .next()
+    .catch((caught: unknown) => caught);
+  expect([(error as Problem).code, (error as Problem).isPassing]).toEqual(["silent", true]);
+});

@@ -208,20 +208,25 @@ test("what a failing turn says is shown as it was said", async () => {
 
 test("a later page follows the reply that an earlier one saw begin", async () => {
   const first = page();
-  server
-    .on(/POST \/api\/chat$/, stream(turn().slice(0, 2), { cut: true }))
-    .on(/GET \/api\/chat\/reply\/stream/, lost());
+  const kept: Unsent[] = [];
+  const { put } = shelf;
+  shelf.put = (name, thing) => {
+    kept.push(thing);
+    return put(name, thing);
+  };
+  server.on(/POST \/api\/chat$/, stream(turn())).on(/GET/, opened([message(1), message(2, "reply")]));
   await first.conversation.send("Hi");
-  const id = first.state().id;
-  console.log(JSON.stringify([...shelf.things.values()]), first.state().problem?.message, server.seen.map((o) => o.method + o.url));
+  const begun = kept.at(-1) as Unsent;
+  expect(begun.replyId).toBe("reply");
+
+  shelf.things.set(begun.key, begun);
   const second = page();
   server.on(/GET \/api\/chat\/reply\/stream/, stream(turn()));
-  server.on(/GET \/api\/conversations/, json({ id, messages: [message(1), message(2, "reply")], next: null }));
+  server.on(/GET \/api\/conversations/, json({ id: begun.conversationId, messages: [], next: null }));
   await second.outbox.load();
-  const asked = () => server.seen.filter((one) => one.method === "POST").length;
-  const before = asked();
-  await second.conversation.open(id);
-  expect([asked() - before, shelf.things.size, second.state().draft]).toEqual([0, 0, null]);
+  await second.conversation.open(begun.conversationId);
+  const asked = server.seen.filter((one) => one.method === "POST").length;
+  expect([asked, shelf.things.size, second.state().draft]).toEqual([1, 0, null]);
 });
 
 test("older messages that were read stay when a turn is added, also on a branch", async () => {
@@ -236,6 +241,11 @@ test("older messages that were read stay when a turn is added, also on a branch"
   await conversation.loadOlder();
   await conversation.refresh();
   expect([state().messages.map((one) => one.seq), state().older]).toEqual([[1, 2, 3, 4, 9, 10], null]);
+  const summary = { ...message(3, "s"), role: "summary" } as Message;
+  server.on(/GET \/api\/conversations\/c$/, opened([summary, message(4), message(9)], "s"));
+  await conversation.refresh();
+  await conversation.refresh();
+  expect([state().messages.map((one) => one.id), state().older]).toEqual([["m1", "m2", "m3", "s", "m4", "m9"], null]);
 });
 
 test("another branch is shown to its end: as it was left, or else as an export tells", async () => {
@@ -275,4 +285,34 @@ test("a memory that is changed or forgotten shows so under every reply", async (
   expect(state().memories.reply?.[0]?.content).toBe("Lives in Bergen");
   conversation.showMemory("mem", null);
   expect(state().memories.reply).toEqual([]);
+});
+
+test("what only the client has is sent along, and archived before a branch begins at it", async () => {
+  const { conversation, state } = page();
+  server.on(/POST \/api\/chat$/, () => stream(turn("client", `r${ids}`)));
+  server.on(/archive_token/, json({ archive_token: "t", expires_at: "2999-01-01T00:00:00Z", session_id: "c" }));
+  server.on(/archive_messages/, json({}));
+  await conversation.send("one");
+  const { id, messages } = state();
+  server.on(/GET/, json({ id, messages: messages.map((one) => ({ ...one, parent_id: "root" })), next: null }));
+  await conversation.edit(messages[0] as Message, "other");
+  const chats = server.seen.filter((one) => one.url === "/api/chat").map((one) => one.body as { parent_id?: string });
+  const archived = server.seen.findIndex((one) => one.url.includes("archive_messages"));
+  expect([archived > 0, chats[1]?.parent_id]).toEqual([true, "root"]);
+  await conversation.send("two");
+  const last = server.seen.filter((one) => one.url === "/api/chat").at(-1)?.body as {
+    new_messages: { content: string }[];
+  };
+  expect(last.new_messages.map((one) => one.content)).toEqual(["other", "Hello", "two"]);
+});
+
+test("a branch waits for what cannot be archived, and says so", async () => {
+  const { conversation, state } = page();
+  server.on(/POST \/api\/chat$/, () => stream(turn("client", `r${ids}`))).on(/archive/, lost());
+  await conversation.send("one");
+  await conversation.regenerate(state().messages[1]?.id ?? "");
+  expect([state().problem?.code, server.seen.filter((one) => one.url === "/api/chat").length]).toEqual([
+    "unarchived",
+    1,
+  ]);
 });

@@ -195,7 +195,8 @@ async function lived(hash: string, unsent: Unsent[] = []) {
   const window = place(hash);
   const router = createRouter(window);
   const page = browser();
-  await live(page.made, { archive, outbox, conversation, removals, router });
+  const actions = { refreshLists: async () => undefined };
+  await live(page.made, { archive, outbox, conversation, removals, router, actions });
   await vi.advanceTimersByTimeAsync(10);
   const state = (): ConversationState => conversation.store.getState();
   return { page, calls, server, window, router, conversation, removals, state };

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Response
 from starlette.middleware.cors import CORSMiddleware
@@ -38,8 +38,13 @@ from recollect.http.routes import (
 from recollect.http.routes import settings as settings_route
 from recollect.http.security_headers import SecurityHeaders
 from recollect.http.traffic import Traffic
+from recollect.service.recollect import Recollect
 from recollect.settings import Settings
 from recollect.settings.addresses import parts_of
+
+if TYPE_CHECKING:
+    # Older releases of the framework have none, and take no notice of it.
+    from fastapi.telemetry import TelemetryConfig
 
 ROUTERS = (
     chat.router,
@@ -81,6 +86,8 @@ _CORS_READ = (
     "Retry-After",
     "X-Request-Id",
 )
+#: The framework's own spans and logs hold addresses, queries and the texts of errors; `Traffic` makes ours.
+_NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -90,10 +97,7 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with await bootstrap.open(settings) as opened:
-            app.state.recollect = opened
-            app.state.settings = settings
-            app.state.rates = _rates(settings)
-            app.state.gate = Gate(opened.identity, app.state.rates, settings.auth.mode)
+            furnish(app, opened, settings)
             ending = asyncio.create_task(_end_turns(app))
             yield
             app.state.stopping.set()
@@ -108,6 +112,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
         separate_input_output_schemas=False,
         generate_unique_id_function=lambda route: route.name,
+        telemetry=_NO_TELEMETRY,
     )
     #: Set when the server ends: streams watch it, and end themselves.
     app.state.stopping = asyncio.Event()
@@ -122,6 +127,14 @@ def create_app(settings: Settings) -> FastAPI:
         _add_page(app, f"/pages/{name}", name)
     _document(app)
     return app
+
+
+def furnish(app: FastAPI, opened: Recollect, settings: Settings) -> None:
+    """Give the routes what they use."""
+    app.state.recollect = opened
+    app.state.settings = settings
+    app.state.rates = _rates(settings)
+    app.state.gate = Gate(opened.identity, app.state.rates, settings.auth.mode)
 
 
 async def _end_turns(app: FastAPI) -> None:

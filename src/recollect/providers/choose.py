@@ -29,6 +29,8 @@ KNOWN: dict[Kind, tuple[str, str, str]] = {
     "anthropic": ("https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
     "gemini": ("https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-flash-latest"),
 }
+#: What OpenTelemetry calls who speaks each protocol.
+_PROVIDERS: dict[Kind, str] = {"openai": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
 #: What a server of one model is asked for; others say that there is no such model.
 UNNAMED = "default"
 
@@ -86,6 +88,15 @@ def open_model(settings: Settings, clock: Clock) -> ChatModel | None:
     )
     pause = BreakerLimits(failures=model.breaker_failures, pause=timedelta(seconds=model.breaker_seconds))
     return ResilientModel(model_of(choice, limits, Chances(clock=clock)), Breaker(choice.name, clock, pause))
+
+
+def provider_of(settings: Settings) -> str | None:
+    """Return what OpenTelemetry calls the provider, by the protocol that it speaks; None where there is no model."""
+    try:
+        kind = _kind(settings)
+    except SettingsError:
+        return None
+    return None if kind is None else _PROVIDERS[kind]
 
 
 def model_of(choice: Choice, limits: Limits, chances: Chances | None = None) -> HttpChatModel:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing
 from typing import Literal
 
 import msgspec
@@ -16,7 +16,7 @@ import msgspec
 from recollect.domain.tokens import estimate_tokens
 from recollect.domain.turn import Usage
 from recollect.errors import CircuitOpenError, ProviderError
-from recollect.ports.bill import Charge, charge, current_bill
+from recollect.ports.bill import Bill, Charge, charge, current_bill, model_name
 from recollect.ports.chat_model import (
     ChatModel,
     Circuit,
@@ -29,6 +29,21 @@ from recollect.ports.chat_model import (
     UsageReport,
 )
 from recollect.ports.meter import Meter, NoMeter
+from recollect.ports.tracer import (
+    INPUT_TOKENS,
+    MAX_TOKENS,
+    MODEL,
+    OUTPUT_TOKENS,
+    OUTWARD,
+    PROVIDER,
+    STREAM,
+    TEMPERATURE,
+    NoTracer,
+    Span,
+    Tracer,
+    Value,
+    operation,
+)
 
 #: `cancelled`: whoever asked went away before the end.
 CallOutcome = Literal["done", "failed", "refused", "cancelled"]
@@ -40,9 +55,17 @@ class MeteredModel(ChatModel):
     """Count the calls of any chat model; stands before its breaker, so that calls it refuses are counted too."""
 
     def __init__(
-        self, inner: ChatModel, meter: Meter | None = None, timer: Callable[[], float] = time.perf_counter
+        self,
+        inner: ChatModel,
+        meter: Meter | None = None,
+        timer: Callable[[], float] = time.perf_counter,
+        *,
+        tracer: Tracer | None = None,
+        provider: str | None = None,
     ) -> None:
         self._inner = inner
+        self._tracer = tracer or NoTracer()
+        self._about: dict[str, Value] = {} if provider is None else {PROVIDER: provider}
         self._meter = meter or NoMeter()
         self._timer = timer
         self._meter.gauge("recollect.model.circuit", lambda: CIRCUITS[inner.state.circuit])
@@ -69,33 +92,47 @@ class MeteredModel(ChatModel):
         """Close the model."""
         await self._inner.close()
 
+    def _span(self, request: ModelRequest) -> AbstractContextManager[Span]:
+        name = model_name(self.name)
+        about = {**self._about, MODEL: name, MAX_TOKENS: request.max_output_tokens, STREAM: True}
+        if request.temperature is not None:
+            about[TEMPERATURE] = request.temperature
+        return operation(self._tracer, "chat", name, OUTWARD, **about)
+
     async def _events(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         # Whoever closes a stream that was left may do it in another context.
         bill = current_bill()
         seen = _Seen()
         outcome: CallOutcome = "cancelled"
         began = self._timer()
-        try:
-            async with self._inner.stream(request) as events:
-                async for event in events:
-                    seen.note(event)
-                    if isinstance(event, Finished):
-                        outcome = "done"
-                    yield event
-        except CircuitOpenError:
-            outcome = "refused"
-            raise
-        except ProviderError:
-            outcome = "failed"
-            raise
-        finally:
-            self._meter.add("recollect.model.calls", outcome=outcome)
-            self._meter.observe("recollect.model.duration", self._timer() - began)
-            cost = seen.cost(request)
-            if cost is not None:
-                self._meter.add("recollect.model.input_tokens", cost.usage.input_tokens)
-                self._meter.add("recollect.model.output_tokens", cost.usage.output_tokens)
-                charge(bill, self.name, cost)
+        with self._span(request) as span:
+            try:
+                async with self._inner.stream(request) as events:
+                    async for event in events:
+                        seen.note(event)
+                        if isinstance(event, Finished):
+                            outcome = "done"
+                        yield event
+            except CircuitOpenError:
+                outcome = "refused"
+                raise
+            except ProviderError:
+                outcome = "failed"
+                raise
+            finally:
+                self._meter.add("recollect.model.calls", outcome=outcome)
+                self._meter.observe("recollect.model.duration", self._timer() - began)
+                cost = seen.cost(request)
+                if cost is not None:
+                    self._charge(bill, cost, span)
+
+    def _charge(self, bill: Bill | None, cost: Charge, span: Span) -> None:
+        usage = cost.usage
+        self._meter.add("recollect.model.input_tokens", usage.input_tokens)
+        self._meter.add("recollect.model.output_tokens", usage.output_tokens)
+        span.set(INPUT_TOKENS, usage.input_tokens)
+        span.set(OUTPUT_TOKENS, usage.output_tokens)
+        charge(bill, self.name, cost)
 
 
 class _Seen:

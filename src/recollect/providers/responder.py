@@ -20,6 +20,7 @@ from recollect.ports.chat_model import (
     UsageReport,
 )
 from recollect.ports.responder import Hear, Question, Reply, ReplyEvent, Tool, ToolOutput, ToolReturned
+from recollect.ports.tracer import TOOL, TOOL_TYPE, NoTracer, Tracer, operation
 
 #: Rounds of calls after which a reply ends with what was said.
 MAX_ROUNDS = 8
@@ -32,8 +33,9 @@ _log = logging.getLogger(__name__)
 class ModelResponder:
     """Ask a model, with what is remembered as its context."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, tracer: Tracer | None = None) -> None:
         self._model = model
+        self._tracer = tracer or NoTracer()
         #: Whether the model refused to be offered tools; many small ones do.
         self._refuses_tools = False
 
@@ -77,7 +79,7 @@ class ModelResponder:
                 if not has_said:
                     raise ProviderOutputError(f"{self.name} answered with no text ({heard.reason})")
                 return Reply(usage=usage, is_cut=heard.reason == "length")
-            results = await _run(tools, heard.calls, hear)
+            results = await self._run(tools, heard.calls, hear)
             if len(results) < len(heard.calls):
                 return Reply(usage=usage)
             asked = ModelMessage(role="assistant", text=heard.text, tool_calls=tuple(heard.calls))
@@ -90,6 +92,25 @@ class ModelResponder:
         async with self._model.stream(request) as events:
             async for event in events:
                 heard.take(event)
+
+    async def _run(self, tools: tuple[Tool, ...], calls: list[ToolCallRequest], hear: Hear) -> list[ModelMessage]:
+        """Run the calls one after the other; one that somebody else runs has no result here."""
+        known = {tool.spec.name: tool for tool in tools}
+        for call in calls:
+            hear(call)
+        results: list[ModelMessage] = []
+        for call in calls:
+            tool = known.get(call.tool_name)
+            if tool is not None and tool.run is None:
+                continue
+            output = ToolOutput(f"Error: there is no tool {call.tool_name}.")
+            if tool is not None and tool.run is not None:
+                about = {TOOL: tool.spec.name, TOOL_TYPE: "function"}
+                with operation(self._tracer, "execute_tool", tool.spec.name, **about):
+                    output = await tool.run(call.input)
+            hear(ToolReturned(call.id, output.text, output.repeats))
+            results.append(ModelMessage(role="tool", text=output.text, tool_call_id=call.id))
+        return results
 
 
 class _Heard:
@@ -118,24 +139,6 @@ class _Heard:
                 self.usage = event.usage
             case Finished():
                 self.reason = event.reason
-
-
-async def _run(tools: tuple[Tool, ...], calls: list[ToolCallRequest], hear: Hear) -> list[ModelMessage]:
-    """Run the calls one after the other; one that somebody else runs has no result here."""
-    known = {tool.spec.name: tool for tool in tools}
-    for call in calls:
-        hear(call)
-    results: list[ModelMessage] = []
-    for call in calls:
-        tool = known.get(call.tool_name)
-        if tool is not None and tool.run is None:
-            continue
-        output = ToolOutput(f"Error: there is no tool {call.tool_name}.")
-        if tool is not None and tool.run is not None:
-            output = await tool.run(call.input)
-        hear(ToolReturned(call.id, output.text, output.repeats))
-        results.append(ModelMessage(role="tool", text=output.text, tool_call_id=call.id))
-    return results
 
 
 def _request(question: Question, tools: tuple[Tool, ...]) -> ModelRequest:

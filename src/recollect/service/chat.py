@@ -24,6 +24,7 @@ from recollect.errors import (
 )
 from recollect.ports.chat_model import TextDelta, ToolCallRequest
 from recollect.ports.responder import ToolReturned
+from recollect.ports.tracer import AGENT, CONVERSATION, INPUT_TOKENS, OUTPUT_TOKENS, Span, operation
 from recollect.service.chat_request import ChatReply, ChatRequest, Hearing, Saved, Started
 from recollect.service.ending import to_its_end
 from recollect.service.turn_taking import ChatParts, KeptReply, TurnTaking
@@ -53,7 +54,15 @@ class Chat:
         Raise `RequestInFlightError` while a request with the same key is answered, `IdempotencyMismatchError` if the
         key was used for another one.
         """
-        hearing = hearing or Hearing()
+        about = {AGENT: scope.agent}
+        if request.conversation_id is not None:
+            about[CONVERSATION] = request.conversation_id
+        with operation(self._parts.means.tracer, "invoke_agent", scope.agent, **about) as span:
+            reply = await self._turn(scope, request, hearing or Hearing())
+            _describe(span, reply)
+            return reply
+
+    async def _turn(self, scope: Scope, request: ChatRequest, hearing: Hearing) -> ChatReply:
         if request.temporary:
             return await TurnTaking(self._parts, scope, request, None, hearing).pass_by()
         if request.key is None:
@@ -166,6 +175,14 @@ def _tell_again(message: Message, hearing: Hearing) -> None:
         hearing.hear(TextDelta(message.content))
     for call in message.tool_calls:
         hearing.hear(ToolCallRequest(id=call.id, tool_name=call.tool_name, input=call.input or {}))
+
+
+def _describe(span: Span, reply: ChatReply) -> None:
+    span.set(CONVERSATION, reply.conversation_id)
+    span.set(INPUT_TOKENS, reply.usage.input_tokens)
+    span.set(OUTPUT_TOKENS, reply.usage.output_tokens)
+    if reply.failure is not None:
+        span.fail(reply.failure.code)
 
 
 def _name(scope: Scope, asked: RequestKey) -> tuple[str, str, str]:

@@ -25,6 +25,7 @@ from recollect.extraction.extractors import Extractors
 from recollect.ports.extractor import Extracted, ExtractionRequest
 from recollect.ports.store import Store
 from recollect.ports.strategy import Work
+from recollect.ports.tracer import CONVERSATION, RECORDS, operation
 from recollect.service.keeping import EXTRACT
 from recollect.service.means import Means
 from recollect.service.memories import MEMORY_CREATED, MEMORY_UPDATED
@@ -103,8 +104,11 @@ class Learner:
         Raise `ConversationNotFoundError` if there is no such conversation, `ProviderError` if nobody could extract.
         """
         check_id(conversation_id, "conversation id")
-        async with self._means.ledger.covering(scope, kind=EXTRACT, conversation_id=conversation_id):
-            return await self._learn(scope, conversation_id, mode, claim)
+        with operation(self._means.tracer, "upsert_memory", **{CONVERSATION: conversation_id}) as span:
+            async with self._means.ledger.covering(scope, kind=EXTRACT, conversation_id=conversation_id):
+                learned = await self._learn(scope, conversation_id, mode, claim)
+            span.set(RECORDS, len(learned.memories) + len(learned.changed))
+            return learned
 
     async def _learn(self, scope: Scope, conversation_id: str, mode: Mode, claim: Claim | None) -> Learned:
         learned = Learned()

@@ -1,4 +1,4 @@
-"""What use cases need beside the store: the time, ids, somebody to tell, and the books."""
+"""What use cases need beside the store: the time, ids, somebody to tell, the books, and what traces them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from recollect.domain.scope import Scope
 from recollect.ports.clock import Clock
 from recollect.ports.events import Event, Events
 from recollect.ports.meter import Meter
+from recollect.ports.tracer import NoTracer, Tracer
 from recollect.service.ledger import Ledger
 
 
@@ -24,6 +25,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger
     #: Tell a worker of this process that there is work from this time on.
     wake: Callable[[datetime], None]
+    tracer: Tracer = NoTracer()
 
     def tell(self, scope: Scope, kind: str, ids: Iterable[str]) -> None:
         """Tell the user's sessions that these changed."""

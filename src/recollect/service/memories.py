@@ -32,6 +32,7 @@ from recollect.ports.store import Store
 from recollect.service.embedding import Embedding
 from recollect.service.means import Means
 from recollect.service.memory_writer import MOST_CONFLICTS, Edits, MemoryWriter
+from recollect.service.remembering import remembering
 from recollect.service.undoing import Undoing
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Memories:
         self._embedding = embedding
         self._means = means
 
+    @remembering("create_memory")
     async def add(self, scope: Scope, statement: Statement) -> Memory:
         """Store what a person states, and return it or the memory that says it already.
 
@@ -124,6 +126,7 @@ class Memories:
         """Return what the memory was before each change, newest first."""
         return await self._store.memory_history(scope, memory_id)
 
+    @remembering("update_memory")
     async def change(self, scope: Scope, memory_id: str, correction: Correction) -> Memory:
         """Change a memory and keep what it was; a memory that waits for review cannot be pinned."""
         await self._store.get_memory(scope, memory_id)
@@ -147,6 +150,7 @@ class Memories:
         """Approve a memory that waits for review, perhaps in other words, or reject it."""
         return (await self.review_many(scope, (memory_id,), decision, content))[0]
 
+    @remembering("update_memory")
     async def review_many(
         self, scope: Scope, memory_ids: Sequence[str], decision: Review, content: str | None = None
     ) -> tuple[Memory, ...]:
@@ -188,6 +192,7 @@ class Memories:
 
         return edits
 
+    @remembering("delete_memory")
     async def delete(self, scope: Scope, memory_id: str, expected_version: int | None = None) -> Memory:
         """Hide a memory at once and erase it after a while in which that can be undone.
 
@@ -218,6 +223,7 @@ class Memories:
         await self._store.enqueue_job(scope, job, self._means.clock())
         self._means.wake(job.run_at)
 
+    @remembering("delete_memory")
     async def erase(self, scope: Scope, memory_id: str) -> Receipt:
         """Erase a memory now, with all that derives from it; it is not learned again."""
         receipt = await self._store.erase_memory(scope, memory_id, self._erasure())
@@ -244,6 +250,7 @@ class Memories:
         except MemoryNotFoundError:
             return
 
+    @remembering("update_memory")
     async def undo(self, scope: Scope, memory_id: str) -> Memory:
         """Take back the last change of a memory: an edit, what took its place, or for a while its deletion.
 

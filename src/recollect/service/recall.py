@@ -15,6 +15,7 @@ from recollect.domain.terms import asked_terms
 from recollect.domain.vector import Vector
 from recollect.ports.meter import timed
 from recollect.ports.store import Store
+from recollect.ports.tracer import RECORDS, operation
 from recollect.recall.passages import PassageHit, PassageIndex
 from recollect.recall.question import Question, question_of
 from recollect.service.embedding import Embedding
@@ -42,6 +43,14 @@ class Recall:
 
     async def search(self, scope: Scope, request: RecallRequest) -> tuple[Recalled, ...]:
         """Return what answers the question, the best first, each with why; secrets in it are redacted."""
+        with operation(self._means.tracer, "search_memory") as span:
+            found = await self._timed(scope, request)
+            memories = sum(one.memory is not None for one in found)
+            span.set(RECORDS, memories)
+            span.set("recollect.message.count", len(found) - memories)
+            return found
+
+    async def _timed(self, scope: Scope, request: RecallRequest) -> tuple[Recalled, ...]:
         with timed(self._means.meter, "recollect.recall.duration"):
             if self._embedding.is_instant:
                 # What is that quick asks no server: there is nothing to bill.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from recollect.ports.events import Events
     from recollect.ports.meter import Meter
     from recollect.ports.store import Store
+    from recollect.ports.tracer import Tracer
     from recollect.service.account import Account
     from recollect.service.chat import Chat
     from recollect.service.context import Contexts
@@ -63,6 +64,7 @@ class Outside(NamedTuple):
     meter: Meter
     #: Tell all counts as Prometheus reads them.
     metrics: Callable[[], bytes]
+    tracer: Tracer
 
 
 class Recollect:
@@ -117,6 +119,8 @@ class Recollect:
         self.meter: Meter = outside.meter
         #: All counts, as Prometheus reads them.
         self.metrics = outside.metrics
+        #: What traces what is done.
+        self.tracer: Tracer = outside.tracer
 
     async def close(self) -> None:
         """Finish what was accepted, give back what is under way, then release everything."""

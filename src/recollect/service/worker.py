@@ -11,16 +11,18 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from recollect.domain.checks import check_count, check_text, later
-from recollect.domain.job import ClaimedJob, ClaimRequest
+from recollect.domain.job import ClaimedJob, ClaimRequest, Job
 from recollect.domain.scope import Scope
 from recollect.ports.events import Event, Events
 from recollect.ports.jobs import JobStore
 from recollect.ports.meter import Meter, NoMeter, timed
+from recollect.ports.tracer import QUEUED, NoTracer, Span, Tracer, Value
 from recollect.service.job_attempts import Attempted, AttemptLimits, Attempts, Handler
 from recollect.service.job_failures import name_of
 from recollect.service.jobs import JOB_UPDATED
@@ -57,6 +59,8 @@ class WorkerOptions(msgspec.Struct, frozen=True, kw_only=True):
     limits: AttemptLimits = AttemptLimits()
     #: Counts attempts.
     meter: Meter = NoMeter()
+    #: Traces attempts.
+    tracer: Tracer = NoTracer()
     #: Tells users of their jobs.
     events: Events | None = None
 
@@ -237,11 +241,22 @@ class Worker:
 
     async def _do(self, held: ClaimedJob) -> None:
         make = self._attempts.give_back if self._stopping else self._attempts.make
-        with timed(self._options.meter, "recollect.job.duration", kind=held.job.kind):
+        with self._traced(held.job) as span, timed(self._options.meter, "recollect.job.duration", kind=held.job.kind):
             attempted = await make(held)
+            span.set("recollect.job.outcome", attempted.outcome)
+            if attempted.error is not None:
+                span.fail(attempted.error)
         self._note(held, attempted)
         if attempted.outcome == "done":
             await self._tidy(held.scope)
+
+    def _traced(self, job: Job) -> AbstractContextManager[Span]:
+        about: dict[str, Value] = {
+            "recollect.job.id": job.id,
+            "recollect.job.kind": job.kind,
+            "recollect.job.attempt": job.attempts,
+        }
+        return self._options.tracer.span(f"job {job.kind}", QUEUED, **about)
 
     def _note(self, held: ClaimedJob, attempted: Attempted) -> None:
         now = self._pace.clock()

@@ -17,6 +17,7 @@ from recollect.settings.groups import (
     ServerSettings,
     SessionSettings,
     StorageSettings,
+    TelemetrySettings,
     WindowSettings,
 )
 from recollect.settings.load import Settings
@@ -37,6 +38,7 @@ __all__ = [
     "SessionSettings",
     "Settings",
     "StorageSettings",
+    "TelemetrySettings",
     "WindowSettings",
     "is_loopback",
     "masked",

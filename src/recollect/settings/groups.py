@@ -261,6 +261,11 @@ class LoggingSettings(Group, frozen=True, kw_only=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
+class TelemetrySettings(Group, frozen=True, kw_only=True):
+    #: Tell the OpenTelemetry of the process how long each step of the work took; needs the extra `otel`.
+    traces: bool = False
+
+
 #: The groups by the name that they have in `recollect.toml`.
 GROUPS: dict[str, type[Group]] = {
     "storage": StorageSettings,
@@ -276,4 +281,5 @@ GROUPS: dict[str, type[Group]] = {
     "embedding": EmbeddingSettings,
     "jobs": JobSettings,
     "logging": LoggingSettings,
+    "telemetry": TelemetrySettings,
 }

@@ -34,6 +34,7 @@ from recollect.settings.groups import (
     ServerSettings,
     SessionSettings,
     StorageSettings,
+    TelemetrySettings,
     WindowSettings,
 )
 from recollect.settings.secrets import Secret, keys_in
@@ -60,6 +61,7 @@ class Settings(Group, frozen=True, kw_only=True):
     embedding: EmbeddingSettings = msgspec.field(default_factory=EmbeddingSettings)
     jobs: JobSettings = msgspec.field(default_factory=JobSettings)
     logging: LoggingSettings = msgspec.field(default_factory=LoggingSettings)
+    telemetry: TelemetrySettings = msgspec.field(default_factory=TelemetrySettings)
     #: The keys that the environment holds, by their variables.
     keys: Mapping[str, Secret] = {}
     #: What was wrong and fell back to a default, one sentence each.

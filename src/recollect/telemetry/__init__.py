@@ -1,1 +1,1 @@
-"""Meters: what is counted, given to those who operate the service."""
+"""Meters and traces: what is counted and how long it took, given to those who operate the service."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from recollect.errors import MissingExtraError
 
-try:
-    from opentelemetry import metrics
-except ModuleNotFoundError as exc:
-    raise MissingExtraError(
-        "OpenTelemetry needs packages that are not installed; install recollect[otel], "
-        "for example with: pip install 'recollect[otel]'"
-    ) from exc
+MISSING = (
+    "OpenTelemetry needs packages that are not installed; install recollect[otel], "
+    "for example with: pip install 'recollect[otel]'"
+)
 
-__all__ = ["metrics"]
+try:
+    from opentelemetry import context, metrics, propagate, trace
+except ModuleNotFoundError as exc:
+    raise MissingExtraError(MISSING) from exc
+
+__all__ = ["MISSING", "context", "metrics", "propagate", "trace"]

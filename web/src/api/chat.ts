@@ -5,7 +5,7 @@ import type { ChatEvent } from "./types";
 
 /** What a turn is asked; it is sent again unchanged, with the same key, until it is known to be saved. */
 export interface ChatBody {
-  new_messages?: { id: string; role: "user"; content: string; created_at: string }[];
+  new_messages?: { id: string; role: "user" | "assistant" | "tool"; content: string; created_at: string }[];
   conversation_id?: string;
   agent_id?: string;
   parent_id?: string | null;

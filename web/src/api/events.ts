@@ -1,3 +1,5 @@
+import { Problem } from "./problem";
+
 /** One server-sent event. */
 export interface ServerEvent {
   id: string | null;
@@ -5,14 +7,17 @@ export interface ServerEvent {
   data: string;
 }
 
+/** A stream that is silent for longer is dead, whatever stands between says: the server shows every 15 s that it lives. */
+const SILENCE = 40_000;
+
 /** Give the events of a stream as they come; it ends with the stream and throws when the connection is lost. */
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+export async function* readEvents(body: ReadableStream<Uint8Array>, silence = SILENCE): AsyncGenerator<ServerEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let waiting = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await withinTime(reader.read(), silence);
       if (done) return;
       waiting += decoder.decode(value, { stream: true });
       // A carriage return at the end may be half of a line break.
@@ -26,6 +31,18 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
     }
   } finally {
     await reader.cancel().catch(() => undefined);
+  }
+}
+
+async function withinTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Problem(0, "silent", "The connection was lost.")), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,8 +1,10 @@
+import { sleep } from "../api/chat";
 import type { Archive } from "../state/archive";
 import type { ConversationStore } from "../state/conversation";
 import type { Outbox } from "../state/outbox";
 import type { Removals } from "../state/removals";
 import type { Route, Router } from "../state/route";
+import type { ConversationActions } from "./conversationActions";
 
 interface Parts {
   archive: Archive;
@@ -10,7 +12,10 @@ interface Parts {
   conversation: ConversationStore;
   removals: Removals;
   router: Router;
+  actions: Pick<ConversationActions, "refreshLists">;
 }
+
+const LONGEST_WAIT = 2_000;
 
 /** What of the browser this needs. */
 export interface Browser {
@@ -24,7 +29,7 @@ export interface Browser {
 /** Tie the stores to the life of the page: what earlier pages left is read first, and nothing is lost when it goes. */
 export async function live(
   browser: Browser,
-  { archive, outbox, conversation, removals, router }: Parts,
+  { archive, outbox, conversation, removals, router, actions }: Parts,
 ): Promise<void> {
   browser.addEventListener("pagehide", () => {
     archive.leave();
@@ -39,8 +44,14 @@ export async function live(
     if (conversation.store.getState().pending?.problem?.isPassing) void conversation.retry();
   });
 
+  // A turn moves its conversation to the top of the list.
+  conversation.store.subscribe((now, before) => {
+    if (before.draft && !now.draft) void actions.refreshLists();
+  });
+
   await outbox.load();
-  void archive.load();
+  // What an earlier page left is part of what this one shows; a server that does not answer does not hold it up.
+  await Promise.race([archive.load(), sleep(LONGEST_WAIT)]);
   const follow = (route: Route) => void show(route, { outbox, conversation, router });
   router.store.subscribe((now, before) => {
     if (now.route !== before.route) follow(now.route);

@@ -12,7 +12,9 @@ import type {
   ToolCall,
 } from "../api/types";
 import type { Archive } from "./archive";
+import { branchingPoint, type ExportedRecord, endOfBranch } from "./branches";
 import type { Outbox } from "./outbox";
+import { unstored } from "./unstored";
 
 /** A reply while it is written. */
 export interface Draft {
@@ -122,12 +124,15 @@ export function createConversation({
     const opened = await client.get<OpenedConversation>(path(id), { signal: leaving.signal }).catch(() => null);
     if (!opened || !isHere(id)) return;
     const { messages, next, ...conversation } = opened;
-    // What was read before stays if the new page begins within it: whatever leads to a message is the same in every page.
+    // What was read before stays if the new page goes on from it: whatever leads to a message is the same in every page,
+    // except for a summary that was written meanwhile.
     const { messages: shown, conversation: before } = getState();
     if (before?.head_id) for (const one of shown) ends.set(one.id, before.head_id);
-    const at = shown.findIndex((one) => one.id === messages[0]?.id && one.role === messages[0].role);
+    const joint = messages.find((one) => one.role !== "summary" && shown.some((other) => other.id === one.id));
+    const at = shown.findIndex((one) => one.id === joint?.id);
     const isJoined = at >= 0;
-    const kept = shown.slice(0, Math.max(at, 0));
+    const read = new Set(messages.map((one) => one.id));
+    const kept = shown.slice(0, Math.max(at, 0)).filter((one) => !read.has(one.id));
     setState({
       conversation,
       messages: isJoined ? [...kept, ...messages] : messages,
@@ -135,21 +140,24 @@ export function createConversation({
     });
   }
 
-  /** Find the newest message that a message leads to; only an export has all branches. */
   async function findEnd(id: string, messageId: string): Promise<string> {
     const query = { format: "json" };
-    const records = await client.get<{ kind: string; id: string; parent_id?: string | null }[]>(`${path(id)}/export`, {
-      query,
-    });
-    const led = new Set([messageId]);
-    let end = messageId;
-    for (const one of records) {
-      if (one.kind === "message" && one.parent_id && led.has(one.parent_id)) {
-        led.add(one.id);
-        end = one.id;
-      }
+    return endOfBranch(await client.get<ExportedRecord[]>(`${path(id)}/export`, { query }), messageId);
+  }
+
+  const unarchived = (id: string) => archive.store.getState().waiting.filter((one) => one.conversationId === id);
+
+  /** Have everything stored, because a branch begins at a message that the server has; false if that fails. */
+  async function settle(id: string): Promise<boolean> {
+    if (!unarchived(id).length) return true;
+    await archive.flush(id);
+    if (!isHere(id)) return false;
+    if (unarchived(id).length) {
+      setState({ problem: new Problem(0, "unarchived", "This works once the conversation is archived.") });
+      return false;
     }
-    return end;
+    await refresh(id);
+    return true;
   }
 
   /** Take a turn: it is in the outbox before it is sent, and until it is saved. */
@@ -288,20 +296,25 @@ export function createConversation({
         }));
         await take({ new_messages: [...earlier, ...said(text)], temporary: true }, newId());
       } else {
-        await take({ conversation_id: id, new_messages: said(text) }, newId());
+        // What only we have is sent along, for the model is to know it.
+        const earlier = unarchived(id).map((one) => one.message);
+        await take({ conversation_id: id, new_messages: [...earlier, ...said(text)] }, newId());
       }
     },
 
     /** Say something else in the place of a message, on a branch of its own. */
     async edit(message: Message, text: string): Promise<void> {
-      if (getState().draft || !text.trim()) return;
-      await take({ conversation_id: getState().id, parent_id: message.parent_id, new_messages: said(text) }, newId());
+      const id = getState().id;
+      if (getState().draft || !text.trim() || !(await settle(id))) return;
+      const stored = getState().messages.find((one) => one.id === message.id) ?? message;
+      await take({ conversation_id: id, parent_id: stored.parent_id, new_messages: said(text) }, newId());
     },
 
     /** Have a message answered again, on a branch of its own. */
     async regenerate(messageId: string): Promise<void> {
-      if (getState().draft) return;
-      await take({ conversation_id: getState().id, regenerate: messageId }, newId());
+      const id = getState().id;
+      if (getState().draft || !(await settle(id))) return;
+      await take({ conversation_id: id, regenerate: messageId }, newId());
     },
 
     /** Send again what could not be sent. */
@@ -361,35 +374,3 @@ export function createConversation({
 }
 
 export type ConversationStore = ReturnType<typeof createConversation>;
-
-/** Say which message a turn answers if it begins a branch; undefined if it goes on from the newest. */
-function branchingPoint(body: ChatBody, messages: Message[]): string | null | undefined {
-  if (!body.regenerate) return body.parent_id;
-  const again = messages.find((one) => one.id === body.regenerate);
-  return again?.role === "user" ? again.id : again?.parent_id;
-}
-
-function unstored(
-  conversationId: string,
-  one: { id: string; role: "user" | "assistant"; content: string; created_at: string },
-  draft: Draft,
-): Message {
-  return {
-    id: one.id,
-    conversation_id: conversationId,
-    seq: 0,
-    parent_id: null,
-    role: one.role,
-    name: null,
-    content: one.content,
-    status: "complete",
-    created_at: one.created_at,
-    tool_calls: one.role === "assistant" ? draft.toolCalls : [],
-    tool_call_id: null,
-    suggested_values: null,
-    suggested_actions: null,
-    custom_payload: null,
-    metadata: {},
-    siblings: [],
-  };
-}

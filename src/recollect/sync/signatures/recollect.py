@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from recollect.ports.meter import Meter
+from recollect.ports.tracer import Tracer
 from recollect.sync.signatures.account import BlockingAccount
 from recollect.sync.signatures.chat import BlockingChat
 from recollect.sync.signatures.chatmodel import BlockingChatModel
@@ -56,6 +57,7 @@ class BlockingRecollect(Protocol):
     embedder: BlockingEmbedder
     model: BlockingChatModel | None
     meter: Meter
+    tracer: Tracer
 
     def close(self) -> None:
         """Finish what was accepted, give back what is under way, then release everything."""

@@ -183,7 +183,8 @@ class BadInputConformance:
         found: list[str] = []
         for name, arguments in calls.items():
             for parameter in arguments:
-                if parameter.endswith("_id"):
+                # Who asks where a message stands is told of no place.
+                if parameter.endswith("_id") and name != "conversations_holding":
                     given = arguments | {parameter: "nothing"}
                     result = await verdict(call(store, ALICE, name, given))
                     if result != "NotFoundError":

@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import type { Message } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { type Row, rowsOf } from "../../state/messageRows";
 import { ChevronDownIcon } from "../icons";
@@ -26,7 +27,6 @@ export function MessageList() {
   const rows = useMemo(() => rowsOf({ messages, pending, hasDraft, draftId }), [messages, pending, hasDraft, draftId]);
 
   const box = useRef<HTMLDivElement>(null);
-  const [isAtEnd, setAtEnd] = useState(true);
   const [isPlaced, setPlaced] = useState(false);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -39,9 +39,11 @@ export function MessageList() {
     anchorTo: "end",
     followOnAppend: true,
     scrollEndThreshold: AT_END,
-    onChange: (instance) => setAtEnd(instance.isAtEnd(AT_END)),
   });
   const shown = virtual.getVirtualItems();
+  // Reckoned from what the virtualizer knows: asking the page would make it lay out every row first.
+  const below = virtual.getTotalSize() - (virtual.scrollRect?.height ?? 0) - (virtual.scrollOffset ?? 0);
+  const isAtEnd = below <= AT_END;
 
   useLayoutEffect(() => {
     virtual.scrollToEnd();
@@ -53,6 +55,13 @@ export function MessageList() {
   useEffect(() => {
     if (pendingKey) virtual.scrollToEnd();
   }, [pendingKey, virtual]);
+
+  // A reply that is done gets its tools below it.
+  const isFollowing = useRef(isAtEnd);
+  isFollowing.current = isAtEnd;
+  useEffect(() => {
+    if (!hasDraft && isFollowing.current) virtual.scrollToEnd();
+  }, [hasDraft, virtual]);
 
   const firstShown = shown[0]?.index ?? 0;
   useEffect(() => {
@@ -79,7 +88,7 @@ export function MessageList() {
                 key={one.key}
                 ref={virtual.measureElement}
                 data-index={one.index}
-                className="absolute inset-x-0 top-0 px-4"
+                className="contain-layout contain-style absolute inset-x-0 top-0 px-4"
                 style={{ transform: `translateY(${one.start}px)` }}
               >
                 <RowView row={row} isLast={row.key === lastReply && !pending} />
@@ -114,9 +123,14 @@ function RowView({ row, isLast }: { row: Row; isLast: boolean }) {
   }
 }
 
-/** A guess that is close keeps the scroll bar calm until a row is measured. */
+const guesses = new WeakMap<Message, number>();
+
+/** A guess that is close keeps the scroll bar calm until a row is measured; it is asked for all rows again and again. */
 function estimate(row: Row | undefined): number {
   if (row?.kind !== "message") return 56;
+  const known = guesses.get(row.message);
+  if (known !== undefined) return known;
   const lines = row.message.content.split("\n").length + row.message.content.length / 80;
+  guesses.set(row.message, 64 + lines * 22);
   return 64 + lines * 22;
 }

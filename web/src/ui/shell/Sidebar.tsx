@@ -26,6 +26,7 @@ export function Sidebar() {
   const words = useSettled(useDeferredValue(search.trim()));
   const isWanted = useStoreOf(layout.store, (state) => state.wanted === "search");
   const field = useRef<HTMLInputElement>(null);
+  const box = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
     // On a small screen there are two sidebars, and the one behind the drawer is not shown.
@@ -35,7 +36,7 @@ export function Sidebar() {
   }, [isWanted, layout]);
 
   return (
-    <div className="flex min-w-0 flex-1 flex-col bg-page">
+    <div ref={box} className="flex min-w-0 flex-1 flex-col bg-page">
       <div className="flex items-center justify-between gap-2 px-3 pt-3 pb-2">
         <span className="flex items-center gap-2 pl-1 font-semibold tracking-tight">
           <img src="./icon.svg" alt="" className="size-6" />
@@ -62,6 +63,9 @@ export function Sidebar() {
             if (event.key === "Escape" && search) {
               event.preventDefault();
               setSearch("");
+            } else if (event.key === "ArrowDown") {
+              event.preventDefault();
+              box.current?.querySelector<HTMLElement>("a[data-conversation]")?.focus();
             }
           }}
           end={

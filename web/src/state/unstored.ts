@@ -1,0 +1,28 @@
+import type { Message } from "../api/types";
+import type { Draft } from "./conversation";
+
+/** A message that the server does not have, in the form of those that it has. */
+export function unstored(
+  conversationId: string,
+  one: { id: string; role: "user" | "assistant" | "tool"; content: string; created_at: string },
+  draft: Draft,
+): Message {
+  return {
+    id: one.id,
+    conversation_id: conversationId,
+    seq: 0,
+    parent_id: null,
+    role: one.role,
+    name: null,
+    content: one.content,
+    status: "complete",
+    created_at: one.created_at,
+    tool_calls: one.role === "assistant" ? draft.toolCalls : [],
+    tool_call_id: null,
+    suggested_values: null,
+    suggested_actions: null,
+    custom_payload: null,
+    metadata: {},
+    siblings: [],
+  };
+}
