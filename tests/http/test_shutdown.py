@@ -107,6 +107,9 @@ def wait_until_refused(opened: Served) -> None:
     while True:
         try:
             opened.connected().close()
+        except ConnectionResetError:
+            # It closed the socket while this one waited to be accepted; the next is refused.
+            continue
         except ConnectionRefusedError:
             return
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -77,7 +77,7 @@ async def check_all(rig: Rig, conversation_id: str, given: list[NewMessage], lim
         page = await rig.conversations.get_messages(rig.scope, conversation_id, limit=limit, after=forwards[-1].id)
         forwards += page.messages
         more = page.more
-    assert [as_given(one) for one in forwards] == [as_given(one) for one in joined(given)]
+    assert [as_given(one) for one in forwards] == [as_given(one) for one in joined(cast("list[Any]", given))]
     assert [one.seq for one in forwards] == list(range(1, len(given) + 1))
     page = await rig.conversations.get_messages(rig.scope, conversation_id, limit=limit)
     backwards = list(page.messages)
