@@ -118,7 +118,9 @@ async def test_a_failed_reply_keeps_the_window_and_the_recall_as_they_were(tmp_p
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in ODD])
 async def test_a_summary_that_fails_waits_visibly_and_loses_nothing(fault: Fault, tmp_path: Path) -> None:
-    await on_every_protocol(fault, tmp_path, check_failing_summary, {"history.delete_originals": True})
+    await on_every_protocol(
+        fault, tmp_path, check_failing_summary, {"history.delete_originals": True, "memory.enabled": False}
+    )
 
 
 async def check_failing_summary(played: Played, fault: Fault) -> None:
@@ -173,7 +175,7 @@ async def check_odd_summary(played: Played, fault: Fault) -> None:
 async def test_a_summary_that_can_never_be_written_ends_as_a_dead_job_and_the_next_message_tries_anew(
     fault: Fault, tmp_path: Path
 ) -> None:
-    async with play(tmp_path / "r.db", {"history.delete_originals": True}) as played:
+    async with play(tmp_path / "r.db", {"history.delete_originals": True, "memory.enabled": False}) as played:
         store = played.service.store
         names = await add(played, 12)
         played.answer(ScriptedReply(fault=fault))
