@@ -19,6 +19,7 @@ from recollect.errors import StorageUnavailableError
 from recollect.storage import conversations, jobs, notes, postgres_connection
 from recollect.storage.driver import Transaction
 from recollect.storage.postgres import PostgresDriver, PostgresOptions
+from recollect.storage.postgres_connection import checkout
 from recollect.storage.postgres_transaction import PostgresTransaction
 from recollect.storage.store import SqlStore
 from recollect.testing.samples import ALICE, after, append, claims, job, note
@@ -119,6 +120,14 @@ async def test_a_commit_whose_outcome_got_lost_happens_once(
     assert proxy.lost == 2
     assert (await store.get_note(ALICE)).notes == "once"
     assert await listed(store, ALICE, "c1") == ["m1", "m2"]
+
+
+async def test_an_id_that_a_killed_server_does_not_know_was_never_committed(far: PostgresDriver) -> None:
+    def outcome() -> str | None:
+        with checkout(far._pool) as connection:
+            return far._outcome(connection, "999999999")
+
+    assert await asyncio.to_thread(outcome) == "aborted"
 
 
 async def test_an_outcome_that_cannot_be_known_is_not_guessed(proxy: CommitProxy, far: PostgresDriver) -> None:

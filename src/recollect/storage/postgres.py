@@ -189,9 +189,8 @@ class PostgresDriver:
         with our_errors():
             while lost.transaction_id is not None and time.monotonic() < deadline:
                 with checkout(self._pool) as connection:
-                    row = connection.execute(self.queries["outcome"], {"transaction": lost.transaction_id}).fetchone()
+                    outcome = self._outcome(connection, lost.transaction_id)
                     is_same_start = connection.server_start == lost.server_start
-                outcome = None if row is None else row[0]
                 if outcome == "aborted":
                     return False
                 if outcome == "committed" and is_same_start:
@@ -202,6 +201,14 @@ class PostgresDriver:
         raise StorageUnavailableError(
             "the connection to Postgres was lost during a commit and its outcome is unknown; retry with the same ids"
         )
+
+    def _outcome(self, connection: PostgresConnection, transaction_id: str) -> str | None:
+        try:
+            row = connection.execute(self.queries["outcome"], {"transaction": transaction_id}).fetchone()
+        except psycopg.errors.InvalidParameterValue:
+            # The id lies in the future of a server that was killed before it kept that it had given it away.
+            return "aborted"
+        return None if row is None else row[0]
 
     @property
     def database_id(self) -> str:
