@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +15,8 @@ from recollect.providers.choose import open_model
 from recollect.settings import ModelSettings, Settings
 from recollect.testing.clock import FakeClock
 from recollect.testing.models.conformance import asks, events_of, text_of
+from tests.support.small_model import small_model
 
-SERVER = Path(__file__).parents[1] / "support" / "llama_server.py"
 AGE = {
     "type": "object",
     "properties": {"age": {"type": "integer", "minimum": 0, "maximum": 99}, "known": {"type": "boolean"}},
@@ -31,23 +27,8 @@ AGE = {
 
 @pytest.fixture(scope="module")
 def llama_url() -> Iterator[str]:
-    """Give the address of a llama.cpp server, which ends with its input."""
-    process = subprocess.Popen(
-        [sys.executable, str(SERVER)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={"PATH": os.environ["PATH"]},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    address = process.stdout.readline().strip()
-    assert address.startswith("http://127.0.0.1:")
-    yield address
-    process.stdin.close()
-    process.stdout.close()
-    process.wait(20)
+    with small_model() as address:
+        yield address
 
 
 @pytest.fixture(params=["openai", "anthropic"])

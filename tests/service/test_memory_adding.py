@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -21,6 +20,7 @@ from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 from recollect.testing.clock import FakeClock
 from recollect.testing.samples import ALICE
+from tests.support.counted_driver import Counted
 from tests.support.memory_jobs import said_by
 from tests.support.services import opened, settings_of
 
@@ -31,26 +31,6 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'shared.db'}"
     return str(request.getfixturevalue("postgres_url"))
-
-
-class Counted:
-    """A driver that counts its transactions."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self.reads = 0
-        self.writes = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._driver, name)
-
-    async def read(self, *given: Any, **named: Any) -> Any:
-        self.reads += 1
-        return await self._driver.read(*given, **named)
-
-    async def write(self, *given: Any, **named: Any) -> Any:
-        self.writes += 1
-        return await self._driver.write(*given, **named)
 
 
 @pytest.fixture

@@ -21,30 +21,10 @@ from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 from recollect.testing.clock import FakeClock
 from recollect.testing.samples import ALICE, message
+from tests.support.counted_driver import Counted
 
 #: SQLite writes its log back several times meanwhile.
 TURNS = 150
-
-
-class Counted:
-    """A driver that counts its transactions."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self.is_sqlite = isinstance(driver, SqliteDriver)
-        self.reads = 0
-        self.writes = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._driver, name)
-
-    async def read(self, *given: Any, **named: Any) -> Any:
-        self.reads += 1
-        return await self._driver.read(*given, **named)
-
-    async def write(self, *given: Any, **named: Any) -> Any:
-        self.writes += 1
-        return await self._driver.write(*given, **named)
 
 
 @pytest.fixture(params=["sqlite", "postgres+redis"])

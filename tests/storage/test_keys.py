@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import apsw
 import psycopg
 import pytest
 from psycopg import sql
@@ -14,32 +13,9 @@ from recollect.domain.identity import KeyQuery
 from recollect.errors import CorruptRecordError
 from recollect.ports.store import Store
 from recollect.storage.postgres import PostgresDriver
-from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 from recollect.testing.samples import ALICE, BOB, STRANGER, after, api_key, erasure
-
-
-class Place:
-    """A database that a test may read and change behind the back of its store."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-
-    async def open(self) -> Store:
-        if self._address.startswith("postgresql"):
-            return SqlStore(await PostgresDriver.open(self._address))
-        return SqlStore(await SqliteDriver.open(Path(self._address)))
-
-    def execute(self, statement: str) -> list[tuple[object, ...]]:
-        if self._address.startswith("postgresql"):
-            with psycopg.connect(self._address, options="-c search_path=recollect") as connection:
-                cursor = connection.execute(sql.SQL(statement))
-                return cursor.fetchall() if cursor.description else []
-        file = apsw.Connection(self._address)
-        try:
-            return file.execute(statement).fetchall()
-        finally:
-            file.close()
+from tests.support.database_place import Place
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
