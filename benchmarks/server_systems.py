@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ def _environ() -> dict[str, str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class System:
+class System(ABC):
     """A server in one or more processes, and its clients."""
 
     name: str
@@ -97,9 +98,9 @@ class System:
     running: list[Running] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
 
+    @abstractmethod
     async def open(self, folder: Path) -> None:
         """Start the processes."""
-        raise NotImplementedError
 
     def clients(self, work: str, count: int) -> list[Client]:
         """Return clients for a work, each a user of its own who stays with one of the processes."""
