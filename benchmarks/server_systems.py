@@ -119,7 +119,9 @@ class System(ABC):
         await client.close()
 
     async def _compare(self, client: Client, answer: bytes) -> None:
-        """Compare an answer with what is expected."""
+        """Compare an answer with what is expected: of any server, that it says something."""
+        if not answer:
+            raise SystemExit(f"{self.name} answers nothing")
 
     def send(self, number: signal.Signals) -> None:
         """Let the processes stand still with SIGSTOP and go on with SIGCONT."""
