@@ -13,23 +13,34 @@ PYTEST_ARGS ?= -n 3 --dist worksteal
 
 BENCH ?= benchmarks
 
+WEB := web
+WEB_TYPES := $(WEB)/src/api/schema.d.ts
+WEB_BUILT := src/recollect/http/static/index.html
+
 .DEFAULT_GOAL := help
-.PHONY: help serve test check bench torture docs lock clean
+.PHONY: help serve web test check screenshots bench torture docs lock clean chromium
 
 help: ## List the recipes.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
-serve: $(VENV)/.base ## Install what running needs, then serve on PORT (8377).
+serve: $(VENV)/.base web ## Install what running needs, build the web app, then serve on PORT (8377).
 	$(BIN)/recollect serve --port $(PORT)
 
-test: $(VENV)/.dev ## Install what testing needs, then run the whole suite.
+web: $(WEB_BUILT) ## Build the web app into the package.
+
+test: $(VENV)/.dev web chromium ## Install what testing needs, then run the whole suite.
+	npm --prefix web test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: $(VENV)/.dev ## Check style, types and the layer line.
+check: $(VENV)/.dev $(WEB_TYPES) ## Check style, types and the layer line.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	npm --prefix web run check
+
+screenshots: $(VENV)/.dev web chromium ## Take the pictures in docs/screenshots with a real browser.
+	$(BIN)/python -m tests.browser.screenshots
 
 bench: $(VENV)-bench/.ready ## Run the benchmarks beside their peers, in an environment of its own.
 	$(VENV)-bench/bin/python -m $(BENCH)
@@ -47,7 +58,7 @@ lock: $(BIN)/uv ## Resolve the dependencies again and write requirements/*.txt.
 		-o requirements/dev.txt pyproject.toml
 
 clean: ## Remove the virtual environment and everything generated.
-	rm -rf $(VENV) $(VENV)-bench build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(WEB)/node_modules $(WEB_TYPES) $(dir $(WEB_BUILT)) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # No index address may enter a lock file: it would tie the file to one machine.
@@ -67,6 +78,27 @@ $(VENV)/.base: requirements/base.txt pyproject.toml | $(BIN)/python
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.base
 	$(PIP) install --require-hashes --no-deps -r requirements/dev.txt
 	@touch $@
+
+# The types of the web app are those of the API.
+$(WEB_TYPES): $(VENV)/.base $(WEB)/node_modules/.ready $(shell find src/recollect/http -name '*.py')
+	$(BIN)/python -m recollect.http.document > $(WEB)/openapi.json
+	npm --prefix $(WEB) --silent run types
+	@touch $@
+
+$(WEB)/node_modules/.ready: $(WEB)/package-lock.json
+	@command -v npm >/dev/null || { echo "Building the web app needs Node 20 or newer; a release brings it built."; exit 1; }
+	npm --prefix $(WEB) ci --no-audit --no-fund --loglevel error
+	@touch $@
+
+$(WEB_BUILT): $(WEB_TYPES) $(WEB)/index.html $(WEB)/vite.config.ts $(WEB)/tsconfig.json $(shell find $(WEB)/src $(WEB)/public -type f)
+	npm --prefix $(WEB) --silent run build
+
+# The browser of the system: the one that Playwright would load comes from no package registry.
+chromium:
+	@command -v chromium >/dev/null || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null || { echo "Install Chromium, then try again."; exit 1; }; \
+		apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+			chromium fonts-dejavu-core >/dev/null; }
 
 # The peers want other versions of what we use, so they live apart.
 $(VENV)-bench/.ready: benchmarks/requirements.txt pyproject.toml

@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from recollect.domain.identity import NewKey
+from recollect.http import web_app
 from recollect.http.app import ROUTERS, create_app
 from recollect.settings import Settings
 from tests.support.listener import listening
@@ -146,12 +147,14 @@ def test_every_operation_has_a_case_and_every_case_an_operation(world: World) ->
 def test_only_pages_are_left_out_of_the_document() -> None:
     routes = [*create_app(Settings.load({}, {})).routes, *(route for router in ROUTERS for route in router.routes)]
     hidden = {one.path for one in routes if isinstance(one, Route | APIRoute) and not one.include_in_schema}
+    built = Path(web_app.__file__).with_name("static")
     assert not any(isinstance(one, Mount | WebSocketRoute) for one in routes)
     assert hidden == {
         "/openapi.json",
         "/",
         "/docs",
-        *(f"/pages/{name}" for name in ("chat.js", "api.js", "page.css", "icon.svg")),
+        *(f"/pages/{name}" for name in ("api.js", "page.css", "icon.svg")),
+        *(f"/{one.relative_to(built)}" for one in built.rglob("*.*") if one.name != web_app.INDEX),
     }
 
 

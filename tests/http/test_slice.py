@@ -43,7 +43,7 @@ def test_a_turn_outlives_the_server(database: str, tmp_path: Path) -> None:
 
 
 def test_the_pages_ask_nothing_of_the_outside(client: httpx2.Client) -> None:
-    for path in ("/", "/docs", "/pages/chat.js", "/pages/api.js", "/pages/page.css"):
+    for path in ("/docs", "/pages/api.js", "/pages/page.css"):
         page = client.get(path)
         assert page.status_code == 200
         assert "default-src 'self'" in page.headers["content-security-policy"]

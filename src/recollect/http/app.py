@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Response
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from recollect import bootstrap
@@ -38,6 +37,7 @@ from recollect.http.routes import (
 from recollect.http.routes import settings as settings_route
 from recollect.http.security_headers import SecurityHeaders
 from recollect.http.traffic import Traffic
+from recollect.http.web_app import add_page, add_web_app
 from recollect.service.recollect import Recollect
 from recollect.settings import Settings
 from recollect.settings.addresses import parts_of
@@ -88,7 +88,6 @@ _CORS_READ = (
 )
 #: The framework's own spans and logs hold addresses, queries and the texts of errors; `Traffic` makes ours.
 _NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -121,10 +120,10 @@ def create_app(settings: Settings) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
 
-    for path, name in (("/", "chat.html"), ("/docs", "api.html")):
-        _add_page(app, path, name)
-    for name in ("chat.js", "api.js", "page.css", "icon.svg"):
-        _add_page(app, f"/pages/{name}", name)
+    add_web_app(app)
+    add_page(app, "/docs", "api.html")
+    for name in ("api.js", "page.css", "icon.svg"):
+        add_page(app, f"/pages/{name}", name)
     _document(app)
     return app
 
@@ -185,12 +184,3 @@ def _document(app: FastAPI) -> None:
         return document
 
     app.openapi = whole  # type: ignore[method-assign]  # the framework's own way to extend the document
-
-
-def _add_page(app: FastAPI, path: str, name: str) -> None:
-    content = files("recollect.http").joinpath("pages", name).read_bytes()
-    kind = _TYPES[name[name.rindex(".") :]]
-
-    @app.get(path, include_in_schema=False, name=name)
-    async def page() -> Response:
-        return Response(content, media_type=kind)
