@@ -127,6 +127,19 @@ test("what comes for a conversation that was left does not show in another", asy
   expect([state().id, state().draft, state().messages.map((one) => one.seq)]).toEqual(["c2", null, [9]]);
 });
 
+test("what is said before the current conversation is read begins a new one", async () => {
+  const { conversation, state } = page();
+  let answer: (response: Response) => void = () => undefined;
+  server.on(/GET .*current/, () => new Promise<Response>((resolve) => (answer = resolve)));
+  server.on(/GET .*id1/, json({ id: "id1", title: "New", messages: [message(1), message(2)], next: null }));
+  server.on(/POST/, stream(turn()));
+  const reading = conversation.openCurrent();
+  await conversation.send("Hi");
+  answer(opened([message(1)]));
+  await reading;
+  expect(state()).toMatchObject({ id: "id1", draft: null, pending: null, conversation: { id: "id1" } });
+});
+
 test("older pages come before what is shown", async () => {
   const { conversation, state } = page();
   server.on(/GET \/api\/conversations\/c$/, opened([message(3), message(4)], "m3"));

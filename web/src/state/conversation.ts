@@ -105,7 +105,10 @@ export function createConversation({
     setState({ isLoading: true, problem: null });
     try {
       const { messages, next, ...conversation } = await read();
-      if (isHere(id)) setState({ id: conversation.id, conversation, messages, older: next });
+      // Whoever says something before another conversation is read is in a new one.
+      const { pending, messages: said } = getState();
+      const isTaken = conversation.id !== id && (pending !== null || said.length > 0);
+      if (isHere(id) && !isTaken) setState({ id: conversation.id, conversation, messages, older: next });
     } catch (error) {
       if (isHere(id)) setState({ problem: asProblem(error) });
     } finally {
