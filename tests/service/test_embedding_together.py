@@ -112,3 +112,19 @@ async def test_while_the_embedder_is_away_all_are_stored_and_embedded_later(part
     for user in USERS:
         jobs = await parts.store.list_jobs(user, JobQuery(state="queued"))
         assert [job.kind for job in jobs] == ["embed"]
+
+
+async def test_a_question_that_comes_again_is_not_embedded_again(parts: Parts) -> None:
+    first = await parts.embedding.question("Where do I live?")
+    again = await parts.embedding.question("Where do I live?")
+    await parts.embedding.question("Where do I work?")
+    assert first is not None
+    assert np.array_equal(first, again)
+    assert parts.embedder.calls == 2
+
+
+async def test_a_question_that_could_not_be_embedded_is_tried_again(parts: Parts) -> None:
+    parts.embedder.is_away = True
+    assert await parts.embedding.question("Where do I live?") is None
+    parts.embedder.is_away = False
+    assert await parts.embedding.question("Where do I live?") is not None

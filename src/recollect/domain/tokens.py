@@ -190,8 +190,25 @@ _SIGNS_ONLY: Final = bytes(kind if kind == ord(".") else ord(" ") for kind in _K
 _LETTERS_ONLY: Final = bytes(code | 0x20 if kind in b"aA" else ord(" ") for code, kind in enumerate(_KINDS))
 
 
+#: The estimates of texts that were seen lately, by their hashes: a window is priced again at every turn.
+#: It holds no text, so what is erased is not kept here.
+_PRICED: Final[dict[int, int]] = {}
+_MOST_PRICED: Final = 10_000
+
+
 def estimate_tokens(text: str) -> int:
     """Return about how many tokens the text has, rather too many than too few."""
+    key = hash(text)
+    tokens = _PRICED.get(key)
+    if tokens is None:
+        tokens = _estimated(text)
+        if len(_PRICED) >= _MOST_PRICED:
+            _PRICED.clear()
+        _PRICED[key] = tokens
+    return tokens
+
+
+def _estimated(text: str) -> int:
     if text.isascii():
         data = text.encode()
         parts = _ASCII_PARAGRAPHS.split(data) if b"\n\n" in data else [data]

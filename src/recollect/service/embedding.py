@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ EMBED = "embed"
 BATCH = 200
 #: Batches that one job does before it makes room for others.
 BATCHES = 50
+#: Questions whose vectors are kept: a turn asks twice, for memories and for what was said.
+QUESTIONS = 64
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +62,8 @@ class Embedding:
         self._means = means
         #: From where on two statements may say the same, as this embedder sees them.
         self.thresholds = thresholds
+        #: By the hashes of the questions, so that no text stays here.
+        self._questions: OrderedDict[int, NDArray[float32]] = OrderedDict()
 
     @property
     def model(self) -> str:
@@ -88,11 +93,17 @@ class Embedding:
 
     async def question(self, text: str) -> NDArray[float32] | None:
         """Return the vector of a question, or None if the embedder is away or knows nothing of it."""
-        try:
-            (vector,) = await self._embed([text], "query")
-        except ProviderError as exc:
-            _log.warning("the question was not embedded: %s", exc.code)
-            return None
+        key = hash(text)
+        vector = self._questions.get(key)
+        if vector is None:
+            try:
+                (vector,) = await self._embed([text], "query")
+            except ProviderError as exc:
+                _log.warning("the question was not embedded: %s", exc.code)
+                return None
+            self._questions[key] = vector
+            if len(self._questions) > QUESTIONS:
+                self._questions.popitem(last=False)
         return vector if vector.any() else None
 
     async def of_messages(self, messages: Sequence[Message | NewMessage]) -> tuple[MessageVector, ...]:
