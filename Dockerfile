@@ -1,6 +1,6 @@
 # The server in a container: built from the locked packages, run without root and without asking the network anything.
 
-FROM python:3.12-slim AS build
+FROM python:3.12-slim AS packages
 WORKDIR /build
 COPY requirements/base.txt requirements/base.txt
 RUN python -m venv /opt/recollect \
@@ -8,6 +8,19 @@ RUN python -m venv /opt/recollect \
         --require-hashes -r requirements/base.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
+# The types of the web app are those of the API.
+RUN PYTHONPATH=src /opt/recollect/bin/python -m recollect.http.document > openapi.json
+
+FROM node:22-slim AS web
+WORKDIR /build/web
+COPY web/package.json web/package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY web ./
+COPY --from=packages /build/openapi.json ./
+RUN npm run types && npm run build
+
+FROM packages AS build
+COPY --from=web /build/src/recollect/http/static src/recollect/http/static
 # The lock holds the build backend too, so that a wheel is built without another download.
 RUN /opt/recollect/bin/python -m pip --disable-pip-version-check --no-cache-dir wheel \
         --no-deps --no-build-isolation --wheel-dir dist . \
