@@ -125,6 +125,18 @@ def test_the_code_passes(command: list[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_web_app_passes() -> None:
+    command = ["npm", "--prefix", "web", "--silent", "run", "check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_store_of_the_web_app_knows_react() -> None:
+    stores = sorted((ROOT / "web" / "src" / "state").rglob("*.ts*"))
+    assert stores
+    assert [one.name for one in stores if re.search(r"""from ["']react|zustand/react""", one.read_text())] == []
+
+
 def test_imports_go_one_way() -> None:
     done = run("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()")
     assert done.returncode == 0, done.stdout + done.stderr
