@@ -152,7 +152,7 @@ async def check_routes(client: httpx2.AsyncClient, body: Any, limit: Any) -> Non
         check_problem(answer)
 
 
-@pytest.mark.spec("P20")
+@pytest.mark.spec("P20", "S3.6")
 def test_p20_damage_is_told_and_kept_and_the_current_message_is_stored(place: Place) -> None:
     async def example(drawn: tuple[str, int, list[Any], str]) -> None:
         table, number, talked, text = drawn

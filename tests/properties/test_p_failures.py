@@ -132,7 +132,7 @@ errors = st.sampled_from(ERRORS)
 storage_errors: st.SearchStrategy[Exception] = st.sampled_from([one for one in ERRORS if isinstance(one, StorageError)])
 
 
-@pytest.mark.spec("P18")
+@pytest.mark.spec("P18", "S3.6")
 def test_p18_an_operation_that_fails_is_logged_and_the_next_one_is_done(place: Place) -> None:
     async def example(drawn: list[tuple[str, Exception, Exception, str]]) -> None:
         strategy: dict[str, Exception] = {}
@@ -181,7 +181,7 @@ BAD_REPLIES: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.spec("P21")
+@pytest.mark.spec("P21", "S3.6")
 def test_p21_with_everything_failing_chat_still_answers_and_stores(place: Place) -> None:
     async def example(
         drawn: tuple[Any, list[tuple[str, str]], set[str], list[Exception], Any, HistorySettings],

@@ -68,7 +68,7 @@ async def test_a_turn_makes_no_connection_while_the_circuit_is_open(tmp_path: Pa
         assert state_of(played).circuit == "ready"
 
 
-@pytest.mark.spec("R13")
+@pytest.mark.spec("R13", "S3.6")
 @pytest.mark.parametrize("summariser", ["auto", "model"])
 async def test_after_an_hour_without_the_model_what_waited_is_done_once(summariser: str, tmp_path: Path) -> None:
     async with play(tmp_path / "r.db", {"history.summariser": summariser}) as played:
@@ -176,6 +176,7 @@ async def test_a_title_of_a_person_outlives_an_outage(tmp_path: Path) -> None:
         assert [one.title for one in found] == ["Mine", SUMMARY]
 
 
+@pytest.mark.spec("S3.6")
 async def test_everything_works_without_any_model(tmp_path: Path) -> None:
     settings = Settings.load(
         {"storage.database": f"sqlite:///{tmp_path / 'r.db'}", "jobs.debounce_seconds": 0}, environ={}
