@@ -95,11 +95,12 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
     """Put the service together on an open store; its worker is not started yet."""
     from recollect.providers.choose import open_model, provider_of
     from recollect.service.account import Account
+    from recollect.service.overview import OverviewOptions, Overviews
     from recollect.telemetry.choose import open_tracer
     from recollect.telemetry.prometheus import PrometheusMeter
 
     meter, tracer = PrometheusMeter(), open_tracer(settings.telemetry)
-    ledger = Ledger(store, clock=clock, new_id=new_id, meter=meter)
+    ledger = Ledger(store, clock=clock, new_id=new_id, meter=meter, prices=settings.model.known_prices)
     means = Means(
         clock=clock,
         new_id=new_id,
@@ -135,6 +136,7 @@ def assemble(store: Store, settings: Settings, clock: Clock = system_clock, even
         embedding=memory.embedding,
         lifecycle=lifecycle,
         ledger=ledger,
+        overview=Overviews(store, memory.embedding, model, clock=clock, options=OverviewOptions.of(settings)),
         identity=open_identity(store, settings, clock),
         jobs=Jobs(store, means),
         account=Account(store, keeper, memory.embedding, means),

@@ -6,6 +6,7 @@ Errors carry ids and limits, never user text, and know nothing of HTTP.
     ├─ NotFoundError
     │  ├─ ConversationNotFoundError
     │  ├─ MessageNotFoundError
+    │  ├─ ContextNotFoundError
     │  ├─ MemoryNotFoundError
     │  ├─ NoteNotFoundError
     │  └─ JobNotFoundError
@@ -65,6 +66,12 @@ class MessageNotFoundError(NotFoundError):
     """There is no such message in this conversation."""
 
     code = "message_not_found"
+
+
+class ContextNotFoundError(NotFoundError):
+    """It is not known what a model was told for this message."""
+
+    code = "context_not_found"
 
 
 class MemoryNotFoundError(NotFoundError):

@@ -16,11 +16,13 @@ import pytest
 
 from recollect.domain.appending import conversation_from
 from recollect.domain.conversation import ConversationCursor, ConversationQuery, ConversationSearch, NewConversation
+from recollect.domain.holdings import HoldingsQuery
+from recollect.domain.memory import NewMemory
 from recollect.domain.message import NewMessage
 from recollect.domain.page import MessageQuery
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Append
-from recollect.storage import conversations, finding, pages, rows
+from recollect.storage import conversations, finding, holdings, pages, rows
 from recollect.storage.queries import load_positional
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.sqlite_connection import SqliteTransaction, connect
@@ -181,6 +183,51 @@ async def test_a_page_of_a_branched_conversation_costs_in_proportion_to_the_way_
     assert costs[1] <= 5 * costs[0]
 
 
+@pytest.mark.spec("R29")
+async def test_the_ends_of_branches_cost_what_follows_the_first_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "branched.db"
+    store = SqlStore(await SqliteDriver.open(path))
+    costs = []
+    for size in (1_000, 4_000):
+        said = [NewMessage(id=f"m{n}", role="user", content=f"message {n}", created_at=NOON) for n in range(size)]
+        said.append(NewMessage(id="other", role="user", content="other", created_at=NOON, parent_id=f"m{size - 2}"))
+        name = f"branched-{size}"
+        for start in range(0, len(said), 1_000):
+            some = tuple(said[start : start + 1_000])
+            await store.append(SCOPE, Append(conversation_id=name, messages=some, at=NOON, create=True))
+        with reading(path) as (tx, steps):
+            number = conversations.find(tx, SCOPE, name).number
+            values = {"tenant": SCOPE.tenant, "user": SCOPE.user, "conversation": number}
+            runs, cost = steps.of(partial(tx.all, "run_starts", **values, first=size - PAGE))
+            assert len(runs) == 2
+            costs.append(cost)
+            page = pages.messages(tx, SCOPE, MessageQuery(conversation_id=name, limit=PAGE))
+            assert page.ends == {"other": "other", f"m{size - 1}": f"m{size - 1}"}
+    await store.close()
+    assert costs[1] <= 1.2 * costs[0]
+
+
+@pytest.mark.spec("R29")
+async def test_counting_looks_at_nothing_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "counted.db"
+    store = SqlStore(await SqliteDriver.open(path))
+    costs = []
+    for others in (1, 40):
+        for number in range(others):
+            scope = Scope(user=f"user {others} {number}")
+            said = tuple(NewMessage(id=f"m{n}", role="user", content="words", created_at=NOON) for n in range(20))
+            await store.append(scope, Append(conversation_id="c", messages=said, at=NOON, create=True))
+            new = tuple(NewMemory(id=f"k{n}", content=f"statement {n}", at=NOON) for n in range(20))
+            await store.add_memories(scope, new)
+        with reading(path) as (tx, steps):
+            counted = partial(holdings.count, tx, Scope(user="user 1 0"), HoldingsQuery(now=NOON))
+            (found, _), cost = steps.of(counted)
+            assert (found.messages, found.memories["active"], found.days[-1].learned) == (20, 20, 20)
+            costs.append(cost)
+    await store.close()
+    assert costs[1] <= 1.2 * costs[0]
+
+
 @pytest.mark.spec("S3.8")
 async def test_marking_idle_conversations_costs_the_same_however_many_are_marked(tmp_path: Path) -> None:
     path = tmp_path / "idle.db"
@@ -202,12 +249,15 @@ async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
     listed = (
         "newest_conversations",
         "older_conversations",
+        "pinned_conversations",
+        "unpinned_conversations",
         "oldest_conversations",
         "idle_conversations",
         "titled_conversations",
         "messages_before",
         "messages_after",
-        "page_memories",
+        "newest_memories",
+        "first_memories",
         "note_versions",
         "find_message",
         "same_statement",
@@ -223,6 +273,10 @@ async def test_no_list_is_scanned_or_sorted(tmp_path: Path) -> None:
         assert "SEARCH" in said, name
         assert "SCAN" not in said, name
         assert "TEMP B-TREE" not in said, name
+    for name, index in (("pinned_conversations", "conversations_pinned"), ("count_jobs", "jobs_user")):
+        sql, names = load_positional()[name]
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * len(names)).fetchall()
+        assert index in str(plan[0][3]), name
     for name in ("matching_places", "numbered_messages", "find_conversations"):
         sql, names = load_positional()[name]
         plan = connection.execute(f"EXPLAIN QUERY PLAN {sql}", ["[]"] * len(names)).fetchall()

@@ -25,6 +25,7 @@ from tests.support.server_process import Served
 MESSAGE_FIELDS = {
     "id", "conversation_id", "seq", "parent_id", "role", "name", "content", "status", "created_at", "tool_calls",
     "tool_call_id", "suggested_values", "suggested_actions", "custom_payload", "metadata", "siblings",
+    "sibling_heads",
 }  # fmt: skip
 
 

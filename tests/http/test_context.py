@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
 import httpx2
@@ -33,8 +34,9 @@ def test_the_preview_explains_all_that_a_model_is_given(client: httpx2.Client) -
     assert kinds[-2:] == ["window", "message"]
     for block in told["blocks"]:
         for item in block["items"]:
-            assert set(item) == {"id", "text", "tokens", "why"}
+            assert set(item) == {"id", "text", "tokens", "why", "state"}
             assert item["why"]
+            assert item["state"] == "same"
     assert ids(told["blocks"][kinds.index("window")]["items"]) == ["m1", "m2"]
     last = told["messages"][-1]
     assert set(last) == {"role", "text", "tool_calls", "tool_call_id"}
@@ -63,6 +65,91 @@ def test_looking_changes_nothing(client: httpx2.Client) -> None:
 def test_a_preview_that_cannot_be_given_is_refused(client: httpx2.Client, query: dict[str, Any]) -> None:
     name = conversation(client, "one")
     assert problem(client.get(f"/api/conversations/{name}/context", params=query)) == (422, "invalid_input")
+
+
+# What was told
+
+
+def known(client: httpx2.Client, content: str, **more: Any) -> str:
+    answer = client.post("/api/memories", json={"content": content, "memory_type": "fact", **more})
+    assert answer.status_code == 201, answer.text
+    name: str = answer.json()["id"]
+    return name
+
+
+def turn(client: httpx2.Client, conversation_id: str, message: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/api/chat", json={"conversation_id": conversation_id, "message": message, **more})
+    assert answer.status_code == 200, answer.text
+    taken: dict[str, Any] = answer.json()
+    return taken
+
+
+def items(told: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [item for block in told["blocks"] if block["kind"] == kind for item in block["items"]]
+
+
+@pytest.mark.spec("B8")
+def test_what_a_model_was_told_for_a_reply_can_be_seen_later(client: httpx2.Client) -> None:
+    word = uuid.uuid4().hex
+    memory_id = known(client, f"The {word} boat is moored in Bergen")
+    name = conversation(client, "Good morning.", f"The {word} boat is red.")
+    question = f"Where is the {word} boat?"
+    taken = turn(client, name, question, context={"page": word})
+    address = client.patch(f"/api/memories/{memory_id}", json={"content": f"The {word} boat is moored in Oslo"})
+    assert address.status_code == 200
+    turn(client, name, "Thank you.")
+    told = context(client, name, message_id=taken["message"]["id"])
+    assert set(told) == {"budget", "tokens", "over", "blocks", "left_out", "prompt", "tail", "messages"}
+    assert told["tokens"] == sum(block["tokens"] for block in told["blocks"])
+    (memory,) = [item for item in items(told, "memories") if item["id"] == memory_id]
+    assert (memory["text"], memory["state"]) == (f"- The {word} boat is moored in Bergen", "same")
+    (used,) = [one for one in taken["memories_used"] if one["id"] == memory_id]
+    assert memory["why"] == used["why"]
+    assert ids(items(told, "window")) == ["m1", "m2"]
+    assert [item["text"] for item in items(told, "message")] == [question]
+    assert word in items(told, "given")[0]["text"]
+    assert {item["state"] for block in told["blocks"] for item in block["items"]} == {"same"}
+    assert "moored in Bergen" in told["tail"]
+    assert told["messages"][-1]["text"] == question
+    assert "Oslo" not in json.dumps(told)
+
+
+@pytest.mark.spec("B8")
+def test_what_was_erased_since_is_not_told_again(client: httpx2.Client) -> None:
+    word = uuid.uuid4().hex
+    memory_id = known(client, f"The {word} boat carries saffron")
+    name = conversation(client, "Good morning.", "It smells of cinnamon here.")
+    taken = turn(client, name, f"What does the {word} boat carry?")
+    before = context(client, name, message_id=taken["message"]["id"])
+    assert client.delete(f"/api/memories/{memory_id}").status_code in {200, 202, 204}
+    assert client.delete(f"/api/conversations/{name}/messages/m2").status_code == 204
+    after = context(client, name, message_id=taken["message"]["id"])
+    (memory,) = [item for item in items(after, "memories") if item["id"] == memory_id]
+    assert (memory["text"], memory["state"]) == ("", "erased")
+    assert [(one["text"], one["state"]) for one in items(after, "window")][1] == ("", "erased")
+    assert (after["tokens"], after["prompt"]) == (before["tokens"], before["prompt"])
+    for gone in ("saffron", "cinnamon"):
+        assert gone in json.dumps(before)
+        assert gone not in json.dumps(after)
+
+
+def test_a_message_that_nobody_was_asked_for_says_why_nothing_is_known(client: httpx2.Client) -> None:
+    name = conversation(client, "one")
+    address = f"/api/conversations/{name}/context"
+    unasked = client.get(address, params={"message_id": "m1"})
+    assert problem(unasked) == (404, "context_not_found")
+    assert "imported, archived by a client or added without a reply" in unasked.json()["detail"]
+    assert problem(client.get(address, params={"message_id": "nothing"})) == (404, "message_not_found")
+    missing = client.get(f"/api/conversations/{new_name()}/context", params={"message_id": "m1"})
+    assert problem(missing) == (404, "conversation_not_found")
+    taken = turn(client, name, "And now?")
+    erased = client.delete(f"/api/conversations/{name}/messages/{taken['user_message_ids'][0]}")
+    assert erased.status_code == 204
+    gone = client.get(address, params={"message_id": taken["message"]["id"]})
+    assert problem(gone)[0] == 404
+    for more in ({"query": "a"}, {"budget": 5}):
+        assert problem(client.get(address, params={"message_id": "m1", **more})) == (422, "invalid_input")
+    assert problem(client.get(address, params={"message_id": ""})) == (422, "invalid_input")
 
 
 # The short form

@@ -159,6 +159,21 @@ def test_pages_list_each_conversation_once_newest_activity_first(client: httpx2.
         assert found == expected
 
 
+@pytest.mark.spec("S4.1")
+def test_pinned_conversations_are_listed_apart_in_pages(client: httpx2.Client) -> None:
+    agent, word = new_agent(), f"word{uuid.uuid4().hex}"
+    names = [conversation(client, agent=agent, title=f"{word} {number}") for number in range(6)]
+    for name in names[1:4]:
+        client.patch(f"/api/conversations/{name}", json={"is_pinned": True}).raise_for_status()
+    for pinned, expected in (("true", names[3:0:-1]), ("false", [names[5], names[4], names[0]])):
+        first = listed(client, agent=agent, pinned=pinned, limit=2)
+        second = listed(client, agent=agent, pinned=pinned, limit=2, cursor=first["next"])
+        assert (ids(first["items"]) + ids(second["items"]), second["next"]) == (expected, None)
+        assert ids(listed(client, q=word, pinned=pinned)["items"]) == expected
+    assert len(listed(client, agent=agent)["items"]) == 6
+    assert client.get("/api/conversations", params={"pinned": "perhaps"}).status_code == 422
+
+
 def test_archived_conversations_are_listed_apart(client: httpx2.Client) -> None:
     agent = new_agent()
     kept, set_aside = conversation(client, agent=agent), conversation(client, agent=agent)

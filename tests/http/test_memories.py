@@ -103,6 +103,27 @@ def test_memories_are_listed_by_each_filter(client: httpx2.Client) -> None:
 
 
 @pytest.mark.spec("S4.3")
+def test_memories_are_listed_by_time_and_in_the_order_that_is_asked_for(client: httpx2.Client) -> None:
+    made = [add(client, PLAIN[number], importance=(0.5, 0.9, 0.1, 0.5)[number]) for number in range(4)]
+    orders = {"newest": [3, 2, 1, 0], "oldest": [0, 1, 2, 3], "importance": [1, 3, 0, 2]}
+    for sort, order in orders.items():
+        expected = [PLAIN[number] for number in order]
+        for limit in (1, 3, 4, 50):
+            read = [memory for one in pages(client, "/api/memories", sort=sort, limit=limit) for memory in one]
+            assert contents(read) == expected
+    first, second = made[0]["created_at"], made[1]["created_at"]
+    assert contents(listed(client, since=second, sort="oldest")) == list(PLAIN[1:4])
+    assert contents(listed(client, since=first, until=second)) == [PLAIN[0]]
+    assert contents(listed(client, q="s", until=made[3]["created_at"], sort="importance")) == [
+        PLAIN[1],
+        PLAIN[0],
+        PLAIN[2],
+    ]
+    for wrong in ({"sort": "best"}, {"since": "yesterday"}, {"since": second, "until": first}):
+        assert client.get("/api/memories", params=wrong).status_code == 422
+
+
+@pytest.mark.spec("S4.3")
 def test_memories_are_listed_by_words_or_parts_of_them_in_any_script(client: httpx2.Client) -> None:
     add(client, "Prefers GREEN tea, at 100% strength", category="Drinks")
     add(client, "京都に住んでいます")
@@ -216,7 +237,7 @@ def test_a_memory_erased_at_once_does_not_come_back(client: httpx2.Client) -> No
 def test_history_tells_each_version_and_undo_goes_back(client: httpx2.Client) -> None:
     made = add(client, "Prefers green tea")
     place = f"/api/memories/{made['id']}"
-    assert client.get(f"{place}/history").json() == {"items": [], "next": None}
+    assert client.get(f"{place}/history").json() == {"items": [], "next": None, "values": [made], "sources": []}
     assert problem(client.post(f"{place}/undo")) == (409, "conflict")
     changes = [client.patch(place, json={"importance": share}) for share in (0.1, 0.2, 0.3, 0.4)]
     versions = [made, *(answer.json() for answer in changes)]

@@ -15,6 +15,7 @@ from tests.support.server_process import served
 FIELDS = {
     *("id", "conversation_id", "seq", "parent_id", "role", "name", "content", "status", "created_at", "tool_calls"),
     *("tool_call_id", "suggested_values", "suggested_actions", "custom_payload", "metadata", "siblings"),
+    "sibling_heads",
 }
 
 
@@ -41,6 +42,34 @@ def result(number: int, call: str, content: str) -> dict[str, Any]:
 
 def outputs(items: list[dict[str, Any]]) -> dict[str, Any]:
     return {call["id"]: call["output"] for item in items for call in item["tool_calls"]}
+
+
+# Memories told
+
+
+def test_replies_come_with_the_memories_that_the_model_was_told(client: httpx2.Client) -> None:
+    word = uuid.uuid4().hex
+    name = conversation(client, "Good morning.")
+    contents = [f"The {word} boat is {colour}" for colour in ("red", "blue")]
+    new = [{"content": content, "memory_type": "fact"} for content in contents]
+    known = [client.post("/api/memories", json=body).json()["id"] for body in new]
+    body = {"conversation_id": name, "message": f"Which colour has the {word} boat?"}
+    taken = client.post("/api/chat", json=body).json()
+    used = [one for one in taken["memories_used"] if one["id"] in known]
+    assert {one["id"] for one in used} == set(known)
+    plain = page(client, name)
+    told = page(client, name, memories=True)
+    *before, reply = told["items"]
+    assert [one for one in reply["memories"] if one["id"] in known] == used
+    assert [item for item in before if "memories" in item] == []
+    del reply["memories"]
+    assert told == plain
+    client.patch(f"/api/memories/{known[0]}", json={"content": f"The {word} boat is green"})
+    client.delete(f"/api/memories/{known[1]}")
+    kept = [one for one in page(client, name, memories=True)["items"][-1]["memories"] if one["id"] in known]
+    assert [(one["id"], one["content"]) for one in kept] == [(known[0], f"The {word} boat is green")]
+    assert page(client, conversation(client, "one"), memories=True)["items"][0].get("memories") is None
+    assert problem(client.get(f"/api/conversations/{name}/messages?memories=maybe")) == (422, "invalid_input")
 
 
 # Adding
@@ -286,6 +315,20 @@ def test_each_message_tells_its_siblings(client: httpx2.Client) -> None:
     client.patch(f"/api/conversations/{name}", json={"head_id": "m3"})
     told = {item["id"]: item["siblings"] for item in page(client, name)["items"]}
     assert told == {"m1": ["m1", "m5"], "m2": ["m2", "m4"], "m3": []}
+
+
+@pytest.mark.spec("S4.2")
+def test_a_branch_is_read_to_its_end_from_any_of_its_siblings(client: httpx2.Client) -> None:
+    name = conversation(client, "one", "two", "three")
+    add(client, name, {"id": "m4", "role": "user", "content": "two again", "parent_id": "m1"})
+    add(client, name, {"id": "m5", "role": "user", "content": "and more"})
+    add(client, name, {"id": "m6", "role": "user", "content": "two at last", "parent_id": "m1"})
+    for at, branch in ((1, ["m1", "m4", "m5"]), (0, ["m1", "m2", "m3"]), (2, ["m1", "m6"]), (1, ["m1", "m4", "m5"])):
+        opened = client.get(f"/api/conversations/{name}").json()["messages"]
+        assert (opened[1]["siblings"], opened[1]["sibling_heads"]) == (["m2", "m4", "m6"], ["m3", "m5", "m6"])
+        assert all(item["sibling_heads"] == [] for item in (opened[0], *opened[2:]))
+        client.patch(f"/api/conversations/{name}", json={"head_id": opened[1]["sibling_heads"][at]}).raise_for_status()
+        assert [item["id"] for item in page(client, name)["items"]] == branch
 
 
 # Summaries

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -13,6 +15,7 @@ from recollect.domain.scope import Scope
 from recollect.domain.turn import Usage
 from recollect.domain.usage import UsageEntry
 from recollect.ports.store import Store
+from tests.support.server_process import served
 from tests.support.stored import with_store
 
 JANUARY, MARCH = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 3, 10, tzinfo=UTC)
@@ -50,12 +53,29 @@ def named(shares: list[dict[str, Any]]) -> list[tuple[str, int]]:
 @pytest.mark.spec("B13")
 def test_what_models_cost_is_added_up_by_kind_model_conversation_and_job(client: httpx2.Client) -> None:
     told = totals(client)
-    assert told["total"] == {"input_tokens": 123, "output_tokens": 3, "calls": 4, "estimated": 1}
+    assert told["total"] == {"input_tokens": 123, "output_tokens": 3, "calls": 4, "estimated": 1, "cost": None}
     assert named(told["by_kind"]) == [("chat", 103), ("extract", 20)]
     assert named(told["by_model"]) == [("m-chat", 103), ("m-extract", 20)]
     assert named(told["by_conversation"]) == [("c1", 120), ("c2", 3)]
     assert named(told["by_job"]) == [("j1", 20)]
     assert told["corrupt"] == []
+
+
+@pytest.mark.spec("B13")
+def test_tokens_cost_what_the_settings_say(client: httpx2.Client, served_database: str, tmp_path: Path) -> None:
+    environ = {
+        "RECOLLECT_MODEL_PRICES": json.dumps({"m-chat": {"input": 10, "output": 0.5}}),
+        "RECOLLECT_MODEL_CURRENCY": "EUR",
+        "RECOLLECT_JOBS_INSIDE": "false",
+    }
+    with served(served_database, tmp_path, environ) as priced:
+        told = totals(priced.client)
+        assert told["total"]["cost"] == {"amount": 0.001031, "currency": "EUR", "unpriced_tokens": 21}
+        costs = {share["name"]: share["spent"]["cost"] for share in told["by_model"]}
+        assert costs == {"m-chat": {"amount": 0.001031, "currency": "EUR", "unpriced_tokens": 0}, "m-extract": None}
+        assert told["by_conversation"][0]["spent"]["cost"]["amount"] == pytest.approx(0.0010005)
+        assert totals(priced.client, conversation_id="c2")["total"]["cost"]["amount"] == pytest.approx(0.0000305)
+        assert totals(priced.client, conversation_id="nowhere")["total"]["cost"]["amount"] == 0
 
 
 def test_a_period_and_a_conversation_can_be_asked_for(client: httpx2.Client) -> None:

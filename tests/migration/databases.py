@@ -157,7 +157,8 @@ async def fill(store: Store) -> None:
     """Store something of every kind, for two users."""
     for scope in (ALICE, BOB):
         appended = sample.append("c1", "m1", sample.message("m2", role="assistant"), jobs=(sample.job("j1"),))
-        await store.record_turn(scope, sample.turn("t1", appended, answer=sample.answer()))
+        told = sample.context_record()
+        await store.record_turn(scope, sample.turn("t1", appended, context=told, answer=sample.answer()))
         await store.append(scope, sample.append("c1", "m3", "m4", "m5"))
         await store.archive(scope, sample.batch("b1", "c2", "n1", "n2"))
         await store.put_summary(scope, sample.summary("s1", "m1", "m2"))

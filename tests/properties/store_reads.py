@@ -12,9 +12,11 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationCursor, ConversationQuery, ConversationSearch
+from recollect.domain.holdings import HoldingsQuery
 from recollect.domain.idempotency import RequestKey, RequestStart
 from recollect.domain.job import JOB_STATES, JobQuery
 from recollect.domain.memory import MEMORY_TYPES, ORIGINS, TRUSTS, MemoryQuery
+from recollect.domain.memory_listing import MEMORY_SORTS
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.passage import IndexedMemories, IndexedMemory, Passage, PassageMatch, PassageQuery, Reading
@@ -56,7 +58,10 @@ def some_read(now: datetime, message_ids: Sequence[str]) -> SearchStrategy[tuple
         read("get_window", values.conversation_ids),
         read("get_backlog", values.conversation_ids, limits),
         read("list_turns", values.conversation_ids),
+        read("find_turns", values.conversation_ids, st.just(("t3", "t1", "t9"))),
+        read("find_memories", st.just((*values.MEMORIES[:2], "nothing"))),
         read("usage_totals", usage_queries(now)),
+        read("count_holdings", holdings_queries(now)),
         read("get_preferences"),
         read("note_history", st.builds(NoteHistoryQuery, limit=limits, before_version=values.versions)),
     )
@@ -85,6 +90,7 @@ def conversation_queries(now: datetime) -> SearchStrategy[ConversationQuery]:
         after=st.none() | cursors,
         archived=values.maybe((True, False)),
         active=values.maybe((True, False)),
+        pinned=values.maybe((True, False)),
         agent=values.maybe(values.AGENTS),
     )
 
@@ -97,6 +103,7 @@ def conversation_searches(now: datetime) -> SearchStrategy[ConversationSearch]:
         limit=limits,
         after=st.none() | cursors,
         archived=values.maybe((True, False)),
+        pinned=values.maybe((True, False)),
         agent=values.maybe(values.AGENTS),
     )
 
@@ -164,7 +171,10 @@ def memory_queries(now: datetime) -> SearchStrategy[MemoryQuery]:
     return st.builds(
         MemoryQuery,
         limit=limits,
+        sort=st.sampled_from(MEMORY_SORTS),
         before_id=values.maybe(values.MEMORIES),
+        since=st.none() | values.times(now).map(lambda at: min(at, now)),
+        until=st.none() | values.times(now).map(lambda at: max(at, now)),
         memory_type=values.maybe(MEMORY_TYPES),
         category=values.maybe(values.WORDS),
         origin=values.maybe(ORIGINS),
@@ -173,6 +183,12 @@ def memory_queries(now: datetime) -> SearchStrategy[MemoryQuery]:
         archived=st.sampled_from((None, False, True)),
         conversation_id=values.maybe(values.CONVERSATIONS),
         as_of=st.none() | values.times(now),
+    )
+
+
+def holdings_queries(now: datetime) -> SearchStrategy[HoldingsQuery]:
+    return st.builds(
+        HoldingsQuery, now=values.times(now), days=st.integers(1, 40), categories=limits, measured=st.integers(0, 20)
     )
 
 
@@ -213,6 +229,7 @@ def everything(both: Both, scope: Scope) -> None:
         both("list_idle", scope, START + timedelta(days=1), limit)
     both("list_audit", scope, AuditQuery(limit=1_000))
     both("usage_totals", scope, UsageQuery(limit=100))
+    both("count_holdings", scope, HoldingsQuery(now=START))
     both("list_damaged", scope)
 
 

@@ -27,6 +27,7 @@ from recollect.domain.repeating import Repeated, memory, repeating
 from recollect.domain.turn import MODES, Append, TurnRecord, Usage
 from recollect.domain.usage import UsageEntry
 from recollect.domain.vector import MessageVector, Vector
+from recollect.testing.samples import context_record
 
 T = TypeVar("T")
 
@@ -204,6 +205,7 @@ def turns(append: Append) -> SearchStrategy[TurnRecord]:
         usage=st.builds(Usage, input_tokens=st.sampled_from((0, 7, 2**62)), output_tokens=st.integers(0, 9)),
         model=maybe(("small", "茶")),
         memory_ids=st.sampled_from(((), MEMORIES[:3], ("k1", "k1"))),
+        context=st.none() | st.just(context_record()),
         answer=st.none() | answers,
     )
 

@@ -189,3 +189,17 @@ async def test_a_merge_is_undone(service: Recollect, clock: FakeClock) -> None:
     merged = await add(service, "The user likes green teas", importance=0.5, conversation_id="c1")
     assert (merged.id, merged.importance > 0.5) == (first.id, True)
     assert (await service.memories.undo(ALICE, first.id)).importance == 0.5
+
+
+async def test_the_values_of_a_slot_are_told_in_their_order(everywhere: Recollect, clock: FakeClock) -> None:
+    service = everywhere
+    bergen = await add(service, "Lives in Bergen", **HOME)
+    clock.advance(hours=1)
+    oslo = await add(service, "Lives in Oslo", **HOME)
+    await add(service, "Likes green tea")
+    for asked in (bergen, oslo):
+        told = await service.memories.lineage(ALICE, asked.id)
+        assert [one.content for one in told] == ["Lives in Bergen", "Lives in Oslo"]
+    assert told[0].superseded_by == oslo.id
+    with pytest.raises(MemoryNotFoundError):
+        await service.memories.lineage(ALICE, "nobody")

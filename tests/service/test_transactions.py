@@ -20,7 +20,7 @@ from recollect.storage.postgres import PostgresDriver
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 from recollect.testing.clock import FakeClock
-from recollect.testing.samples import ALICE, message
+from recollect.testing.samples import ALICE, append, memory, message, turn
 from tests.support.counted_driver import Counted
 
 #: SQLite writes its log back several times meanwhile.
@@ -73,3 +73,21 @@ async def test_a_batch_is_archived_in_one_transaction(counted: tuple[Recollect, 
     before = driver.writes
     batch = await service.conversations.archive(ALICE, "c1", [message(f"a{number}") for number in range(4)])
     assert (batch.archived, driver.writes - before) == (4, 1)
+
+
+async def test_the_memories_told_for_a_page_take_two_reads_however_long_it_is(
+    counted: tuple[Recollect, Counted],
+) -> None:
+    service, driver = counted
+    memories = (memory("k1", "Likes tea"), memory("k2", "Likes cake"))
+    await service.store.add_memories(ALICE, memories)
+    for number in range(9):
+        reply = message(f"r{number}", role="assistant", metadata={"responder": "test"})
+        record = turn(f"t{number}", append("c2", f"q{number}", reply), memory_ids=("k1", "k2"))
+        await service.store.record_turn(ALICE, record)
+    page = await service.conversations.get_messages(ALICE, "c2")
+    driver.reads = 0
+    told = await service.contexts.memories_told(ALICE, "c2", page.messages)
+    assert ([len(one) for one in told.values()], driver.reads) == ([2] * 9, 2)
+    assert await service.contexts.memories_told(ALICE, "c2", page.messages[:1]) == {}
+    assert driver.reads == 2

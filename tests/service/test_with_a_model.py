@@ -59,6 +59,16 @@ async def test_the_model_finds_a_better_title_once(
     await job_of(service, "title")
 
 
+async def test_a_title_is_told_without_markdown_and_line_breaks(
+    service: Recollect, server: ScriptedModelServer, clock: FakeClock
+) -> None:
+    server.script(ScriptedReply(text=("Sure.",)), ScriptedReply(text=('# **"Cats`\' names"**\n',)))
+    turn = await service.chat.turn(ALICE, ChatRequest(text="# My *cat*\n\nis [Miso](https://example.com)"))
+    assert (await service.conversations.get(ALICE, turn.conversation_id)).title == "My cat is Miso"
+    await titles(service, clock).title_job(ALICE, await job_of(service, "title"))
+    assert (await service.conversations.get(ALICE, turn.conversation_id)).title == "Cats`' names"
+
+
 def titles(service: Recollect, clock: FakeClock) -> Titles:
     assert service.model is not None
     return Titles(service.store, service.model, clock=clock)

@@ -54,10 +54,15 @@ def serving(database: str, folder: Path) -> Iterator[httpx2.Client]:
 
 @contextmanager
 def served(
-    database: str, folder: Path, environ: Mapping[str, str] | None = None, *, program: str = "recollect"
+    database: str,
+    folder: Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    program: str = "recollect",
+    port: int | None = None,
 ) -> Iterator[Served]:
     """Serve the database with settings from the given variables; the server has ended when this does."""
-    port = free_port()
+    port = port or free_port()
     log = folder / "server.log"
     command = [sys.executable, "-m", program, "serve", "--database", database, "--port", str(port)]
     with log.open("ab") as writing:

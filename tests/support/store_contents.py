@@ -24,6 +24,7 @@ from recollect.storage.driver import Row
 from recollect.storage.migrations.sqlite import prepare
 from recollect.storage.queries import load_queries
 from recollect.storage.sqlite_connection import SqliteTransaction, connect, user_mark
+from recollect.storage.turn_rows import turn_from
 
 PATH = "/data/recollect.db"
 #: How many characters of an indexed term name its user.
@@ -89,7 +90,7 @@ def read_contents(connection: apsw.Connection) -> Contents:
     return Contents(
         conversations,
         messages,
-        parts("find_turn", rows.turn_from),
+        parts("list_turns", turn_from),
         parts("find_batch", rows.batch_from),
         parts("find_summary", rows.summary_from),
         [

@@ -46,6 +46,24 @@ def test_it_opens_after_some_failures_in_a_row(breaker: Breaker, clock: FakeCloc
         breaker.enter()
 
 
+def test_it_tells_since_when_it_is_in_its_state(breaker: Breaker, clock: FakeClock) -> None:
+    made = clock()
+    clock.advance(seconds=7)
+    fail(breaker, 2)
+    assert (circuit(breaker), breaker.since) == ("ready", made)
+    fail(breaker)
+    opened = clock()
+    clock.advance(seconds=10)
+    assert (circuit(breaker), breaker.since) == ("open", opened)
+    clock.advance(seconds=40)
+    assert (circuit(breaker), breaker.since) == ("half_open", opened + LIMITS.pause)
+    breaker.succeeded(breaker.enter())
+    closed = clock()
+    clock.advance(seconds=5)
+    breaker.succeeded(breaker.enter())
+    assert (circuit(breaker), breaker.since) == ("ready", closed)
+
+
 def test_a_success_forgets_the_failures(breaker: Breaker) -> None:
     fail(breaker, 2)
     breaker.succeeded(breaker.enter())

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.domain.price import Price
 from recollect.errors import SettingsError
 from recollect.settings import HistorySettings, ServerSettings, Settings, StorageSettings, masked
 from recollect.settings.fields import FIELDS
@@ -239,6 +240,45 @@ def test_the_settings_page_is_up_to_date() -> None:
 
 def test_the_settings_page_documents_every_setting() -> None:
     assert all(f"| `{name}`" in page() for name in FIELDS)
+
+
+PRICED = {"my-model 1.5": Price(input=0.25, output=2.0), "": Price(input=0.0, output=1_000_000.0)}
+
+
+def test_prices_come_from_a_table_or_from_json() -> None:
+    assert load().model.known_prices is None
+    spelt = '{"my-model 1.5": {"input": 0.25, "output": 2}, "": {"input": 0, "output": 1000000}}'
+    table = '[model]\ncurrency = "EUR"\n[model.prices]\n"my-model 1.5" = {input = 0.25, output = 2}\n'
+    table += '"" = {input = 0, output = 1e6}'
+    for settings in (
+        load({"RECOLLECT_MODEL_PRICES": spelt}),
+        load_file(table),
+        Settings.load({"model.prices": PRICED}, {}),
+    ):
+        assert (settings.warnings, settings.model.prices) == ((), PRICED)
+    prices = load_file(table).model.known_prices
+    assert prices is not None
+    assert (prices.currency, prices.of) == ("EUR", PRICED)
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        "cheap",
+        "[]",
+        "{",
+        "[" * 10_000,
+        '{"m": 1}',
+        '{"m": {"input": 1}}',
+        '{"m": {"input": -1, "output": 1}}',
+        '{"m": {"input": 1, "output": 1e9}}',
+        '{"m": {"input": 1, "output": 1, "currency": "EUR"}}',
+    ],
+)
+def test_prices_that_cannot_be_used_leave_none_with_a_warning(spelt: str) -> None:
+    settings = load({"RECOLLECT_MODEL_PRICES": spelt})
+    assert (len(settings.warnings), settings.model.known_prices) == (1, None)
+    assert load_file("[model.prices]\nm = {input = nan, output = 1}").model.known_prices is None
 
 
 VALID: dict[str, st.SearchStrategy[Any]] = {

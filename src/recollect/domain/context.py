@@ -22,6 +22,8 @@ MemoryFormat = Literal["s4", "s1"]
 #: In the order in which the model reads them.
 BlockKind = Literal["system", "pinned", "notes", "summaries", "memories", "passages", "window", "given", "message"]
 PromptRole = Literal["user", "assistant", "tool"]
+#: What became of something since it was told: its exact words can be had, or only what it says now, or nothing.
+ItemState = Literal["same", "changed", "erased"]
 
 FORMATS: tuple[str, ...] = get_args(MemoryFormat)
 BLOCK_KINDS: tuple[str, ...] = get_args(BlockKind)
@@ -84,6 +86,10 @@ class ContextItem(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     tokens: int
     why: str
+    #: How many characters of it are told, if it was cut.
+    kept: int | None = None
+    #: Other than `same` only where an earlier prompt is told again.
+    state: ItemState = "same"
 
 
 class ContextBlock(msgspec.Struct, frozen=True, kw_only=True):

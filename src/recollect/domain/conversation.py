@@ -21,6 +21,7 @@ from recollect.domain.checks import (
     check_text,
     check_time,
 )
+from recollect.domain.plain_text import plain
 from recollect.domain.scope import DEFAULT_AGENT
 from recollect.errors import InvalidCursorError, InvalidInputError
 
@@ -29,6 +30,8 @@ TitleSource = Literal["auto", "user"]
 MAX_TITLE = 255
 #: Where an automatic title is cut, so that it fits a sidebar.
 AUTO_TITLE = 60
+#: How much of a text is read for it; an address in Markdown may be long.
+READ_FOR_TITLE = 1_000
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +133,7 @@ class ConversationQuery(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool | None = None
     #: Only those that were used lately, or only the others.
     active: bool | None = None
+    pinned: bool | None = None
     agent: str | None = None
 
     def __post_init__(self) -> None:
@@ -154,6 +158,7 @@ class ConversationSearch(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 50
     after: ConversationCursor | None = None
     archived: bool | None = None
+    pinned: bool | None = None
     agent: str | None = None
 
     def __post_init__(self) -> None:
@@ -184,8 +189,9 @@ def _check_page(query: ConversationQuery | ConversationSearch) -> None:
     check_limit(query.limit)
     if query.after is not None and not isinstance(query.after, ConversationCursor):
         raise InvalidCursorError("after must be a ConversationCursor")
-    if query.archived is not None:
-        check_flag(query.archived, "archived")
+    for what in ("archived", "pinned"):
+        if getattr(query, what) is not None:
+            check_flag(getattr(query, what), what)
     check_optional_id(query.agent, "agent")
 
 
@@ -193,8 +199,9 @@ _SPACE = re.compile(r"\s+")
 
 
 def title_from(text: str) -> str | None:
-    """Make a title from the first words of a message, or None if it has none."""
-    words = _SPACE.sub(" ", text.lstrip()[: AUTO_TITLE * 4]).strip()
+    """Make a title from the first words of a message, in one line without Markdown, or None if it has none."""
+    start = text.lstrip()[:READ_FOR_TITLE]
+    words = _SPACE.sub(" ", plain(start)).strip() or _SPACE.sub(" ", start).strip()
     if len(words) <= AUTO_TITLE:
         return words or None
     cut = words[: AUTO_TITLE - 1]

@@ -18,7 +18,6 @@ from recollect.domain.checks import (
     check_id,
     check_ids,
     check_items,
-    check_limit,
     check_one_of,
     check_optional_id,
     check_optional_text,
@@ -29,9 +28,10 @@ from recollect.domain.checks import (
     check_type,
 )
 from recollect.domain.job import Claim
+from recollect.domain.memory_listing import MemoryListing
 from recollect.domain.scope import DEFAULT_AGENT
 from recollect.domain.vector import Vector
-from recollect.errors import InvalidCursorError, InvalidInputError
+from recollect.errors import InvalidInputError
 
 MemoryType = Literal["fact", "preference", "insight", "entity", "project", "decision"]
 Origin = Literal["user", "assistant", "tool", "document", "import", "manual"]
@@ -268,14 +268,12 @@ class SavedMemories(msgspec.Struct, frozen=True, kw_only=True):
     revision: int = 0
 
 
-class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which memories to list, newest first.
+class MemoryQuery(MemoryListing, frozen=True, kw_only=True):
+    """Which memories to list.
 
     Without `as_of` only current values are listed; with it, the values that held at that time.
     """
 
-    limit: int = 50
-    before_id: str | None = None
     memory_type: MemoryType | None = None
     category: str | None = None
     origin: Origin | None = None
@@ -286,8 +284,7 @@ class MemoryQuery(msgspec.Struct, frozen=True, kw_only=True):
     as_of: datetime | None = None
 
     def __post_init__(self) -> None:
-        check_limit(self.limit)
-        check_optional_id(self.before_id, "cursor", InvalidCursorError)
+        MemoryListing.__post_init__(self)
         if self.memory_type is not None:
             check_one_of(self.memory_type, MEMORY_TYPES, "memory_type")
         check_optional_text(self.category, "category", at_most=MAX_CATEGORY)

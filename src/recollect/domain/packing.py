@@ -9,6 +9,8 @@ What no person said here or wrote is told as data, on the user's side, and never
 
 from __future__ import annotations
 
+import msgspec
+
 from recollect.domain.checks import check_count
 from recollect.domain.context import (
     BLOCK_KINDS,
@@ -27,6 +29,7 @@ from recollect.domain.parcel import JOIN, NO_ROOM, WAITS, Parcel, line
 from recollect.domain.rendering import (
     INSTRUCTIONS_HEADER,
     NO_NOTES,
+    NOTE_CUT,
     NOTES_HEADER,
     SUMMARY_HEADER,
     as_data,
@@ -61,14 +64,14 @@ def build(parts: ContextParts, budget: int) -> Context:
     _pack_note(parcel, parts)
     parcel.room += free - allowance
     window = pack_tail(parcel, parts, told_as_data)
-    return _context(parcel, parts, budget, window)
+    return assembled(parcel, parts, budget, window)
 
 
 def _put_fixed(parcel: Parcel, parts: ContextParts, budget: int) -> int:
     """Tell what is never left out, and return the room beside it."""
     parcel.room = budget
     if parts.system:
-        text = _filled(parts.system, NO_NOTES)
+        text = filled(parts.system, NO_NOTES)
         parcel.put("system", ContextItem(id="system", text=text, tokens=estimate_tokens(text), why="always"))
     if parts.instructions.strip():
         text = INSTRUCTIONS_HEADER + parts.instructions
@@ -149,22 +152,26 @@ def _cut_note(parts: ContextParts, note: Note, room: int) -> ContextItem | None:
     around = _note_item(parts, note, "-", "").tokens
     times = max(parts.system.count(NOTES_PLACEHOLDER), 1)
     text = cut_notes(note.notes, (room - around) // times)
-    return None if text is None else _note_item(parts, note, text, why)
+    if text is None:
+        return None
+    return msgspec.structs.replace(_note_item(parts, note, text, why), kept=len(text) - len(NOTE_CUT))
 
 
 def _note_item(parts: ContextParts, note: Note, text: str, why: str) -> ContextItem:
     told = rendered_notes(text)
     if NOTES_PLACEHOLDER not in parts.system:
         return line(note.agent, told, why)
-    filled, empty = (estimate_tokens(_filled(parts.system, one)) for one in (told, NO_NOTES))
-    return ContextItem(id=note.agent, text=told, tokens=max(filled - empty, 0), why=why)
+    full, empty = (estimate_tokens(filled(parts.system, one)) for one in (told, NO_NOTES))
+    return ContextItem(id=note.agent, text=told, tokens=max(full - empty, 0), why=why)
 
 
-def _filled(system: str, notes: str) -> str:
+def filled(system: str, notes: str) -> str:
+    """Return the system prompt with the notes where it wants them."""
     return system.replace(NOTES_PLACEHOLDER, notes)
 
 
-def _context(parcel: Parcel, parts: ContextParts, budget: int, window: tuple[PromptMessage, ...]) -> Context:
+def assembled(parcel: Parcel, parts: ContextParts, budget: int, window: tuple[PromptMessage, ...]) -> Context:
+    """Return the prompt of what is in the parcel, with the messages of the window as they are."""
     blocks = parcel.blocks()
     tokens = sum(block.tokens for block in blocks)
     summaries = _section(SUMMARY_HEADER, parcel.texts("summaries"))
@@ -194,7 +201,7 @@ def _prompt(parcel: Parcel, parts: ContextParts, summaries: str) -> str:
     is_template = NOTES_PLACEHOLDER in parts.system
     return joined(
         (
-            _filled(parts.system, notes[0] if notes else NO_NOTES),
+            filled(parts.system, notes[0] if notes else NO_NOTES),
             *(item.text for item in parcel.items("system") if item.id == "instructions"),
             memory_block(pinned, parts.format) if pinned else "",
             "" if is_template else _section(NOTES_HEADER, notes),

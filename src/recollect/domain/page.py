@@ -56,6 +56,8 @@ class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
     corrupt_summaries: tuple[str, ...] = ()
     #: Of each message of this page that is not the only answer to its parent: all answers, oldest first.
     siblings: Mapping[str, tuple[str, ...]] = {}
+    #: Of each of these answers, the newest message of the branches that it is on.
+    ends: Mapping[str, str] = {}
 
     def in_place(self) -> tuple[Message, ...]:
         """Return the messages with each summary among them, after the last message that it covers."""

@@ -142,6 +142,13 @@ def cut_passage(text: str, at_most: int) -> str | None:
     return _cut(text, at_most, (_SENTENCES, _WORDS), PASSAGE_CUT)
 
 
+def cut_again(text: str, kept: int | None, mark: str = PASSAGE_CUT) -> str:
+    """Return the text as it was told when so many of its characters were; None is all of them."""
+    if kept is None:
+        return text
+    return text[:kept] + mark if kept else ""
+
+
 def _cut(text: str, at_most: int, boundaries: Sequence[re.Pattern[str]], mark: str) -> str | None:
     for boundary in boundaries:
         ends = [found.end() for found in boundary.finditer(text, 1, at_most * _CHARACTERS_PER_TOKEN)]

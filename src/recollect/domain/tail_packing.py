@@ -14,7 +14,15 @@ from recollect.domain.context import ContextItem, ContextParts, PromptMessage, R
 from recollect.domain.memory import Memory, normalised
 from recollect.domain.message import Message
 from recollect.domain.parcel import JOIN, NO_ROOM, WAITS, Parcel, line
-from recollect.domain.rendering import as_data, cut_passage, memory_block, memory_line, passage_block, passage_line
+from recollect.domain.rendering import (
+    PASSAGE_CUT,
+    as_data,
+    cut_passage,
+    memory_block,
+    memory_line,
+    passage_block,
+    passage_line,
+)
 from recollect.domain.tokens import estimate_tokens
 from recollect.domain.tool_pairs import MESSAGE_COST, Told, groups, told
 
@@ -127,6 +135,8 @@ class _Window:
         self._shown: list[list[Told]] = []
         self._is_closed = False
         self._is_cut = False
+        #: Of each message that was cut: how many of its characters are told.
+        self._kept: dict[str, int | None] = {}
 
     @property
     def prompts(self) -> tuple[PromptMessage, ...]:
@@ -139,9 +149,11 @@ class _Window:
             group = told(self._waiting[-1])
             cost = sum(one.tokens for one in group)
             if not self._shown and cost > self._parcel.room:
+                whole = {message.id: message.content for message in self._waiting[-1]}
                 group = _cut_group(self._waiting[-1], self._parcel.room)
                 cost = sum(one.tokens for one in group)
                 self._is_closed, self._is_cut = not group, bool(group)
+                self._kept = {one.message.id: _kept(one.message.content, whole[one.message.id]) for one in group}
             elif self._shown and cost > at_most:
                 return
             if not self._is_closed:
@@ -163,7 +175,8 @@ class _Window:
         for one in (one for group in reversed(self._shown) for one in group):
             text = "\n".join(prompt.text for prompt in one.prompts)
             why = "said lately; cut to fit" if self._is_cut and one in self._shown[0] else "said lately"
-            item = ContextItem(id=one.message.id, text=text, tokens=one.tokens, why=why)
+            kept = self._kept.get(one.message.id)
+            item = ContextItem(id=one.message.id, text=text, tokens=one.tokens, why=why, kept=kept)
             self._parcel.items("window").append(item)
         for group in self._waiting:
             for one in told(group):
@@ -190,7 +203,13 @@ def _cut(message: Message, at_most: int, why: str) -> ContextItem | None:
     if text is None:
         return None
     shorter = msgspec.structs.replace(message, content=text)
-    return line(message.id, passage_line(shorter), f"{why}; cut to fit")
+    item = line(message.id, passage_line(shorter), f"{why}; cut to fit")
+    return msgspec.structs.replace(item, kept=_kept(text, message.content))
+
+
+def _kept(text: str, whole: str) -> int | None:
+    """Return how many characters of the whole are told, or None if all are."""
+    return None if text == whole else max(len(text) - len(PASSAGE_CUT), 0)
 
 
 def _contents(memories: Iterable[Memory], ids: Iterable[str]) -> set[str]:

@@ -22,6 +22,7 @@ from recollect.domain.checks import (
     check_time,
     check_type,
 )
+from recollect.domain.context_record import ContextRecord
 from recollect.domain.conversation import Conversation
 from recollect.domain.idempotency import Answer
 from recollect.domain.job import NewJob
@@ -82,6 +83,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     #: Memories that were shown to the model.
     memory_ids: tuple[str, ...] = ()
+    #: Everything that was shown to the model, without its words.
+    context: ContextRecord | None = None
     answer: Answer | None = None
 
     def __post_init__(self) -> None:
@@ -93,6 +96,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
         check_type(self.usage, Usage, "usage")
         check_optional_id(self.model, "model")
         check_ids(self.memory_ids, "memory_ids", at_most=1_000)
+        if self.context is not None:
+            check_type(self.context, ContextRecord, "context")
         if self.answer is not None:
             check_type(self.answer, Answer, "answer")
 
@@ -108,6 +113,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage
     memory_ids: tuple[str, ...]
     created_at: datetime
+    #: Everything that was shown to the model, without its words; None if that was not kept.
+    context: ContextRecord | None = None
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,4 +190,5 @@ def turn_from(record: TurnRecord) -> Turn:
         usage=record.usage,
         memory_ids=record.memory_ids,
         created_at=as_utc(record.append.at),
+        context=record.context,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 import msgspec
@@ -22,6 +22,7 @@ from recollect.domain.checks import (
     check_time,
     check_type,
 )
+from recollect.domain.price import Cost, Prices, cost_of
 from recollect.domain.turn import TurnRecord, Usage
 from recollect.errors import InvalidInputError
 
@@ -70,6 +71,8 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     #: How many conversations and jobs to name, those that cost most first.
     limit: int = 20
+    #: What models cost; without it only tokens are added up.
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
         check_optional_id(self.conversation_id, "conversation id")
@@ -77,6 +80,8 @@ class UsageQuery(msgspec.Struct, frozen=True, kw_only=True):
         check_optional_time(self.since, "since")
         check_optional_time(self.until, "until")
         check_limit(self.limit)
+        if self.prices is not None:
+            check_type(self.prices, Prices, "prices")
         if self.since is not None and self.until is not None and self.until < self.since:
             raise InvalidInputError("until must not be before since")
 
@@ -89,6 +94,8 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     #: How many of the calls are our estimate.
     estimated: int = 0
+    #: What they cost, if that is known of any.
+    cost: Cost | None = None
 
     @property
     def tokens(self) -> int:
@@ -143,33 +150,35 @@ def turn_entry(record: TurnRecord) -> UsageEntry | None:
     )
 
 
-def added_up(entries: Iterable[UsageEntry], limit: int, corrupt: tuple[str, ...] = ()) -> UsageTotals:
+def added_up(entries: Iterable[UsageEntry], query: UsageQuery, corrupt: tuple[str, ...] = ()) -> UsageTotals:
     """Return the total of the entries, and their shares by kind, model, conversation and job."""
     found = tuple(entries)
+    limit, prices = query.limit, query.prices
     return UsageTotals(
-        total=_sum(found),
-        by_kind=_shares((entry.kind, entry) for entry in found),
-        by_model=_shares((entry.model, entry) for entry in found),
-        by_conversation=_shares((entry.conversation_id, entry) for entry in found)[:limit],
-        by_job=_shares((entry.job_id, entry) for entry in found)[:limit],
+        total=_sum(found, prices),
+        by_kind=_shares(((entry.kind, entry) for entry in found), prices),
+        by_model=_shares(((entry.model, entry) for entry in found), prices),
+        by_conversation=_shares(((entry.conversation_id, entry) for entry in found), prices)[:limit],
+        by_job=_shares(((entry.job_id, entry) for entry in found), prices)[:limit],
         corrupt=corrupt,
     )
 
 
-def _shares(named: Iterable[tuple[str | None, UsageEntry]]) -> tuple[Share, ...]:
+def _shares(named: Iterable[tuple[str | None, UsageEntry]], prices: Prices | None) -> tuple[Share, ...]:
     by_name: dict[str, list[UsageEntry]] = defaultdict(list)
     for name, entry in named:
         if name is not None:
             by_name[name].append(entry)
-    shares = (Share(name, _sum(entries)) for name, entries in by_name.items())
+    shares = (Share(name, _sum(entries, prices)) for name, entries in by_name.items())
     return tuple(sorted(shares, key=lambda share: (-share.spent.tokens, share.name)))
 
 
-def _sum(entries: Iterable[UsageEntry]) -> Spent:
+def _sum(entries: Collection[UsageEntry], prices: Prices | None) -> Spent:
     read = written = calls = estimated = 0
     for entry in entries:
         read += entry.usage.input_tokens
         written += entry.usage.output_tokens
         calls += entry.calls
         estimated += entry.estimated
-    return Spent(input_tokens=read, output_tokens=written, calls=calls, estimated=estimated)
+    cost = cost_of(((entry.model, entry.usage) for entry in entries), prices)
+    return Spent(input_tokens=read, output_tokens=written, calls=calls, estimated=estimated, cost=cost)

@@ -29,6 +29,7 @@ from recollect.http.routes import (
     messages,
     notes,
     operations,
+    overview,
     session,
     session_memories,
     sessions,
@@ -61,6 +62,7 @@ ROUTERS = (
     events.router,
     jobs.router,
     usage.router,
+    overview.router,
     account.router,
     settings_route.router,
 )

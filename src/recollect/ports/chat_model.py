@@ -164,6 +164,8 @@ class ModelState(msgspec.Struct, frozen=True, kw_only=True):
     """How a model fares, for people and for the scheduling of jobs."""
 
     circuit: Circuit = "ready"
+    #: Since when the circuit is in this state; None where there is no breaker.
+    since: datetime | None = None
     #: A call before this time is pointless: the circuit is open, or the provider asked to wait.
     retry_at: datetime | None = None
     #: The code of the last error.

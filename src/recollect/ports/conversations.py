@@ -133,6 +133,9 @@ class ConversationStore(Protocol):
     async def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
         """Return the turns of a conversation, oldest first."""
 
+    async def find_turns(self, scope: Scope, conversation_id: str, turn_ids: tuple[str, ...]) -> tuple[Turn, ...]:
+        """Return those of these turns that are stored, oldest first; the cost depends on how many are asked for."""
+
     async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
         """Find messages by their words, in any script, those with most of the words first, then the newest.
 

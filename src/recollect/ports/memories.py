@@ -33,8 +33,14 @@ class MemoryStore(Protocol):
     async def get_memory(self, scope: Scope, memory_id: str) -> Memory:
         """Return the memory or raise `MemoryNotFoundError`; one that was deleted counts as missing."""
 
+    async def find_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
+        """Return those of these memories that are stored and not deleted, the first added first."""
+
     async def list_memories(self, scope: Scope, query: MemoryQuery) -> MemoryPage:
-        """List memories by filter, the last added first."""
+        """List memories by filter, the last added first unless the query says otherwise.
+
+        A page goes on from where the last memory of the page before stands now, in every order at the same cost.
+        """
 
     async def change_memory(self, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
         """Apply the changes, keep what the memory was, and return it after them.

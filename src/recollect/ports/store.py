@@ -7,6 +7,7 @@ from typing import Protocol
 from recollect.domain.scope import Scope
 from recollect.ports.conversations import ConversationStore
 from recollect.ports.erasure import ErasureStore
+from recollect.ports.holdings import HoldingsStore
 from recollect.ports.jobs import JobStore
 from recollect.ports.keys import KeyStore
 from recollect.ports.memories import MemoryStore
@@ -26,6 +27,7 @@ class Store(
     JobStore,
     RequestStore,
     UsageStore,
+    HoldingsStore,
     KeyStore,
     ErasureStore,
     Protocol,

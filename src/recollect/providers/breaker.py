@@ -51,6 +51,7 @@ class Breaker:
         self._limits = limits
         self._lock = threading.Lock()
         self._failures = 0
+        self._closed_at = clock()
         self._opened_at: datetime | None = None
         self._until: datetime | None = None
         self._probe: Permit | None = None
@@ -68,6 +69,14 @@ class Breaker:
         """Tell when an open circuit lets a call through."""
         with self._lock:
             return self._until if self._circuit() == "open" else None
+
+    @property
+    def since(self) -> datetime:
+        """Tell since when the circuit is in this state; one that never opened, since there is one."""
+        with self._lock:
+            if self._opened_at is None or self._until is None:
+                return self._closed_at
+            return self._opened_at if self._circuit() == "open" else self._until
 
     def allows(self) -> bool:
         """Tell whether a call would go."""
@@ -144,6 +153,7 @@ class Breaker:
     def _close(self, failures: int) -> None:
         if self._opened_at is not None:
             self._epoch += 1
+            self._closed_at = self._clock()
             _log.info("%s: called again", self._name)
         self._probe = None
         self._opened_at = self._until = None

@@ -43,6 +43,7 @@ class ResilientModel(ChatModel):
         return msgspec.structs.replace(
             inner,
             circuit=self._breaker.circuit,
+            since=self._breaker.since,
             retry_at=self._breaker.retry_at or inner.retry_at,
             last_error=self._last_error,
             counters=counters,

@@ -6,7 +6,7 @@ Memory that fails in any way leaves chat working: what cannot be had is left out
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -25,6 +25,7 @@ from recollect.domain.window import Window
 from recollect.errors import RecollectError
 from recollect.ports.store import Store
 from recollect.service.keeping import Keeper
+from recollect.service.retelling import memories_told, retell
 
 if TYPE_CHECKING:
     from recollect.service.recall import Recall
@@ -49,21 +50,24 @@ class ContextOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """A prompt, and what was recalled for it, best first."""
+    """A prompt, and what it was made of."""
 
     context: Context
-    recalled: tuple[Recalled, ...] = ()
-
-    #: The pinned memories at hand.
-    pinned: tuple[Memory, ...] = ()
+    #: What it was made of.
+    parts: ContextParts
     #: Whether anything may be remembered in this turn, and so whether tools for that are offered.
     remembers: bool = True
+
+    @property
+    def recalled(self) -> tuple[Recalled, ...]:
+        """Return what was recalled for the question, best first."""
+        return self.parts.recalled
 
     @property
     def memories(self) -> tuple[Recalled, ...]:
         """Return the memories that stand in the prompt, pinned ones first, each with why it is there."""
         told = set(self.context.memory_ids)
-        pinned = tuple(Recalled(memory=one, why="pinned") for one in self.pinned)
+        pinned = tuple(Recalled(memory=one, why="pinned") for one in self.parts.pinned)
         return tuple(one for one in (*pinned, *self.recalled) if one.memory is not None and one.memory.id in told)
 
 
@@ -106,6 +110,23 @@ class Contexts:
         told = await self.tell(scope, window, self._keeper.shown(window), Telling(message=query, budget=budget))
         return told.context
 
+    async def told(self, scope: Scope, conversation_id: str, message_id: str) -> Context:
+        """Return what the model was told for the turn of this message, each thing as it was then.
+
+        Raise `MessageNotFoundError` if it is not there, `ContextNotFoundError` if it is not known what was told.
+        """
+        return await retell(self._store, scope, conversation_id, message_id, self._options.system)
+
+    async def memories_told(
+        self, scope: Scope, conversation_id: str, messages: Sequence[Message]
+    ) -> Mapping[str, tuple[Recalled, ...]]:
+        """Return, by the ids of replies among these messages, the memories that the model was told for them.
+
+        Those that were deleted since or may no longer be told are left out; the others are as they are now.
+        It takes two reads, however many messages there are.
+        """
+        return await memories_told(self._store, scope, conversation_id, messages)
+
     async def tell(self, scope: Scope, window: Window | None, shown: Sequence[Message], telling: Telling) -> Told:
         """Return the prompt for what the user says now, with what the user set obeyed."""
         wanted = await self._wanted(scope)
@@ -133,7 +154,7 @@ class Contexts:
             format=options.format,
         )
         context = build(parts, options.budget if telling.budget is None else telling.budget)
-        return Told(context=context, recalled=recalled, pinned=pinned, remembers=recall is not None)
+        return Told(context=context, parts=parts, remembers=recall is not None)
 
     async def _wanted(self, scope: Scope) -> Preferences:
         """Return what the user set, or the defaults if that cannot be had; without memory nothing is read."""

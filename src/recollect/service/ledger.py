@@ -16,6 +16,7 @@ import msgspec
 
 from recollect.domain.checks import check_id
 from recollect.domain.job import Job
+from recollect.domain.price import Prices
 from recollect.domain.scope import Scope
 from recollect.domain.usage import UsageEntry, UsageQuery, UsageTotals, usage_id
 from recollect.errors import RecollectError, StorageError
@@ -65,11 +66,18 @@ class Ledger:
     """Open bills, and enter what they come to."""
 
     def __init__(
-        self, store: UsageStore, *, clock: Clock, new_id: Callable[[], str], meter: Meter | None = None
+        self,
+        store: UsageStore,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        meter: Meter | None = None,
+        prices: Prices | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._new_id = new_id
+        self._prices = prices
         self._unwritten: deque[tuple[Scope, UsageEntry]] = deque()
         self._writing: set[asyncio.Task[None]] = set()
         (meter or NoMeter()).gauge("recollect.usage.unwritten", lambda: len(self._unwritten))
@@ -126,8 +134,11 @@ class Ledger:
         return with_bill
 
     async def totals(self, scope: Scope, query: UsageQuery | None = None) -> UsageTotals:
-        """Add up what the user's models cost."""
-        return await self._store.usage_totals(scope, query or UsageQuery())
+        """Add up what the user's models cost, at the prices of the settings unless the query has others."""
+        asked = query or UsageQuery()
+        if asked.prices is None and self._prices is not None:
+            asked = msgspec.structs.replace(asked, prices=self._prices)
+        return await self._store.usage_totals(scope, asked)
 
     async def flush(self) -> int:
         """Wait for entries under way, try once more what the store did not take, and return how many are left."""

@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from recollect.domain.checks import check_one_of
 from recollect.domain.erasure import Erasure, Receipt
 from recollect.domain.job import Job, NewJob
+from recollect.domain.lineage import lineage
 from recollect.domain.memory import (
     Memory,
     MemoryChanges,
@@ -125,6 +126,12 @@ class Memories:
     async def history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
         """Return what the memory was before each change, newest first."""
         return await self._store.memory_history(scope, memory_id)
+
+    async def lineage(self, scope: Scope, memory_id: str) -> tuple[Memory, ...]:
+        """Return what held in the place of a memory before and after it, itself too, the oldest first."""
+        memory = await self._store.get_memory(scope, memory_id)
+        known = await self._writer.known(scope)
+        return lineage(memory, known.memories.values(), known.of_slot(memory.subject, memory.attribute))
 
     @remembering("update_memory")
     async def change(self, scope: Scope, memory_id: str, correction: Correction) -> Memory:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.service.lifecycle import Lifecycle
     from recollect.service.memories import Memories
     from recollect.service.notes import Notes
+    from recollect.service.overview import Overviews
     from recollect.service.preferences import UserPreferences
     from recollect.service.readiness import ReadinessCheck
     from recollect.service.recall import Recall
@@ -49,6 +50,7 @@ class UseCases(NamedTuple):
     embedding: Embedding
     lifecycle: Lifecycle
     ledger: Ledger
+    overview: Overviews
     readiness: ReadinessCheck
     identity: Identity
     jobs: Jobs
@@ -99,6 +101,8 @@ class Recollect:
         self.lifecycle: Lifecycle = use.lifecycle
         #: What models cost.
         self.ledger: Ledger = use.ledger
+        #: Everything of a user at a glance.
+        self.overview: Overviews = use.overview
         #: Whether it can do its work.
         self.readiness: ReadinessCheck = use.readiness
         #: Who calls, and the API keys they are known by.

@@ -7,6 +7,7 @@ import logging
 from recollect.domain.conversation import AUTO_TITLE, ConversationChanges, title_from
 from recollect.domain.job import Job
 from recollect.domain.page import MessageQuery
+from recollect.domain.plain_text import plain
 from recollect.domain.scope import Scope
 from recollect.errors import InvalidInputError, ProviderOutputError
 from recollect.ports.chat_model import ChatModel, ModelMessage, ModelRequest
@@ -53,7 +54,7 @@ class Titles:
         except ProviderOutputError as exc:
             _log.warning("the model found no title: %s", exc.code)
             return
-        title = title_from(reply.text.strip().strip("\"'“”«»").strip())
+        title = title_from(plain(reply.text).strip().strip("\"'“”«»").strip())
         if reply.reason == "refused" or not title:
             return
         # What was erased meanwhile raised the version, and a title must not be in its words.

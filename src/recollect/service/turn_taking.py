@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from recollect.domain.appending import stored_message
 from recollect.domain.checks import check_type
+from recollect.domain.context_record import Asked, record_of
 from recollect.domain.conversation import ConversationChanges
 from recollect.domain.idempotency import Answer, RequestKey, id_from
 from recollect.domain.message import Message, MessageStatus, NewMessage
@@ -288,6 +289,7 @@ class TurnTaking:
             usage=written.usage,
             model=self._parts.responder.name,
             memory_ids=told.context.memory_ids,
+            context=record_of(told.parts, told.context, self.conversation_id, _asked(place, told)),
             answer=self._kept_answer(place, told, written),
         )
         recording = self._parts.store.record_turn(self._scope, record)
@@ -359,6 +361,12 @@ class TurnTaking:
     def _id_for(self, what: str) -> str:
         """Return a new id, or the one that a retry of the same request has too."""
         return self._parts.means.new_id() if self._asked is None else id_from(self._asked, what)
+
+
+def _asked(place: Place, told: Told) -> Asked | None:
+    """Return the message whose words were looked for: what is asked, or what the user said last."""
+    said = [place.question] if place.question.role == "user" else [m for m in told.parts.window if m.role == "user"]
+    return Asked(said[-1].id, said[-1].content) if said else None
 
 
 def _unnamed(tools: tuple[Tool, ...], request: ChatRequest) -> tuple[Tool, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 
@@ -71,8 +71,11 @@ class Field:
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
         try:
+            if isinstance(value, str) and get_origin(self.type) is dict:
+                # Only a file can spell a table; a variable spells it in JSON.
+                value = msgspec.json.decode(value)
             usable = msgspec.convert(value, self.type, strict=strict)
-        except (msgspec.ValidationError, UnicodeEncodeError) as exc:
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as exc:
             raise UnusableError(f"does not fit: {exc}") from exc
         if usable is None or self.name not in _ADDRESSES:
             return usable

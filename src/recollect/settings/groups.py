@@ -14,6 +14,7 @@ import msgspec
 import platformdirs
 from msgspec import Meta
 
+from recollect.domain.price import Price, Prices
 from recollect.settings.addresses import SQLITE, checked_database, masked
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_.:-]{0,99}\Z")]
@@ -197,6 +198,15 @@ class ModelSettings(Group, frozen=True, kw_only=True):
     breaker_failures: Annotated[int, Meta(ge=1, le=1000)] = 5
     #: How long it is not called then, before one call tries again.
     breaker_seconds: Seconds = 30.0
+    #: What a million tokens cost by model, such as `{"my-model": {"input": 0.5, "output": 2}}`; unset tells no cost.
+    prices: dict[str, Price] = {}
+    #: The currency of `prices`.
+    currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}\Z")] = "USD"
+
+    @property
+    def known_prices(self) -> Prices | None:
+        """Give the prices, or None if there are none."""
+        return Prices(currency=self.currency, of=self.prices) if self.prices else None
 
 
 class JobSettings(Group, frozen=True, kw_only=True):

@@ -83,6 +83,8 @@ def _allowed(kind: Any) -> Iterator[str]:
     elif origin in {Union, types.UnionType}:
         for option in get_args(kind):
             yield from _allowed(option)
+    elif origin is dict:
+        yield "table, or JSON in the variable"
     elif kind is not type(None):
         yield {int: "whole number", float: "number", bool: "`true` or `false`", str: "text"}[kind]
 

@@ -38,7 +38,8 @@ def _entry_id(at: int, agent: str, action: str, entity: tuple[str, str], detail:
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
-def _entry_from(row: Row) -> AuditEntry:
+def entry_from(row: Row) -> AuditEntry:
+    """Return the entry of a row, or raise if the row was damaged."""
     i, at, agent, action, kind, entity, detail = row
     if i != _entry_id(at, agent, action, (kind, entity), detail):
         raise CorruptRecordError("audit entry", i)
@@ -56,4 +57,4 @@ def page(tx: Transaction, scope: Scope, query: AuditQuery) -> Sound[AuditEntry]:
             raise InvalidCursorError("this page position is not known; start from the first page")
         before = row[0]
     found = tx.all("page_audit", **scoped(scope), before=before, entity_id=query.entity_id, limit=query.limit)
-    return sound(_entry_from, found)
+    return sound(entry_from, found)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from msgspec import StructMeta
 
-from recollect.domain.checks import check_count, check_id, check_items, check_limit, check_time, check_type
+from recollect.domain.checks import check_count, check_id, check_ids, check_items, check_limit, check_time, check_type
 from recollect.ports.store import Store
 
 MAX_ITEMS = 1_000
@@ -70,5 +70,7 @@ def _check(parameter: str, kind: type) -> Check:
         return lambda value: None if value is None else check_count(value, what)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
+        if item is str:
+            return lambda value: check_ids(value, what, at_least=1, at_most=MAX_ITEMS)
         return lambda value: check_items(value, item, what, at_least=1, at_most=MAX_ITEMS)
     return lambda value: check_type(value, kind, what)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -30,7 +29,6 @@ from recollect.domain.turn import (
     Appended,
     ArchiveBatch,
     ArchivedBatch,
-    Turn,
     TurnRecord,
     archived_from,
     batch_digest,
@@ -50,6 +48,7 @@ from recollect.storage.damage import Sound, sound
 from recollect.storage.driver import Row, Transaction
 from recollect.storage.rows import StoredConversation, micros, scoped
 from recollect.storage.tombstones import buried
+from recollect.storage.turn_rows import turn_values
 
 MISSING = "there is no conversation with this id"
 #: Between these times lies everything that was not damaged.
@@ -170,10 +169,13 @@ def _place(row: Row) -> Place:
 
 def _newest(tx: Transaction, one: dict[str, Any], query: ConversationQuery) -> list[Row]:
     limit = query.limit + 1
-    if query.after is None:
+    if query.after is None and query.pinned is None:
         return tx.all("newest_conversations", **one, limit=limit)
-    activity = micros(query.after.last_activity_at)
-    return tx.all("older_conversations", **one, limit=limit, activity=activity, after_id=query.after.id)
+    after = (LATEST + 1, "") if query.after is None else (micros(query.after.last_activity_at), query.after.id)
+    return tx.all(_LISTS[query.pinned], **one, limit=limit, activity=after[0], after_id=after[1])
+
+
+_LISTS = {None: "older_conversations", True: "pinned_conversations", False: "unpinned_conversations"}
 
 
 def idle(tx: Transaction, scope: Scope, before: int, limit: int) -> Sound[Conversation]:
@@ -194,10 +196,10 @@ def append(tx: Transaction, scope: Scope, request: Append) -> Appended:
 def record_turn(tx: Transaction, scope: Scope, record: TurnRecord) -> Appended:
     """Store a turn with everything it brings: messages, jobs, access counts, the answer to a retry."""
     stored = _lock_or_create(tx, scope, record.append)
-    known = tx.one("find_turn", **scoped(scope), conversation=stored.number, id=record.id)
+    known = tx.one("has_turn", **scoped(scope), conversation=stored.number, id=record.id)
     appended = _append(tx, scope, stored, record.append, record.id, enqueue=known is None)
     if known is None and (appended.messages or not appended.refused):
-        tx.run("insert_turn", **rows.turn_values(scope, stored.number, turn_from(record)))
+        tx.run("insert_turn", **turn_values(scope, stored.number, turn_from(record)))
         if (spent := turn_entry(record)) is not None:
             usage.insert(tx, scope, spent)
         if record.memory_ids:
@@ -281,13 +283,6 @@ def _erased_ids(tx: Transaction, scope: Scope, stored: StoredConversation, reque
         marks = {tombstone(tx.salt, stored.value.id, message.id): message.id for message in request.messages}
         gone.update(marks[mark] for mark in buried(tx, scope, marks))
     return frozenset(gone)
-
-
-def turns(tx: Transaction, scope: Scope, conversation_id: str) -> Sound[Turn]:
-    """Return the turns of a conversation, oldest first."""
-    stored = find(tx, scope, conversation_id)
-    found = tx.all("list_turns", **scoped(scope), conversation=stored.number)
-    return sound(partial(rows.turn_from, scope, conversation_id), found)
 
 
 def mark_inactive(tx: Transaction, scope: Scope, before: int, limit: int) -> tuple[str, ...]:

@@ -62,9 +62,10 @@ def _by_title(
         place, found, more = start, 0, True
         while more and found <= query.limit:
             titles = tx.all("titled_conversations", **one, activity=place[0], after_id=place[1], limit=TITLES)
-            for title, activity, i in titles:
+            for title, activity, i, pinned in titles:
                 place = place_of(activity, i)
-                if isinstance(title, str) and set(wanted).issubset(terms(title)):
+                is_meant = query.pinned in (None, bool(pinned))
+                if is_meant and isinstance(title, str) and set(wanted).issubset(terms(title)):
                     yield place
                     found += 1
             more = len(titles) == TITLES
@@ -78,9 +79,10 @@ def _by_message(
     found: dict[Place, list[int]] = {}
     for at in range(0, len(matching), STEP):
         numbers = tx.ids(matching[at : at + STEP])
-        for number, i, agent, archived, activity in tx.all("matching_places", **scoped(scope), ids=numbers):
+        for number, i, agent, archived, pinned, activity in tx.all("matching_places", **scoped(scope), ids=numbers):
             place = place_of(activity, i)
-            if place < start and query.agent in (None, agent) and query.archived in (None, bool(archived)):
+            is_meant = query.archived in (None, bool(archived)) and query.pinned in (None, bool(pinned))
+            if place < start and query.agent in (None, agent) and is_meant:
                 found.setdefault(place, []).append(number)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -24,6 +25,7 @@ from recollect.domain.memory import (
     Source,
     content_key,
 )
+from recollect.domain.memory_listing import MemorySort
 from recollect.domain.scope import Scope
 from recollect.errors import (
     ConflictError,
@@ -41,6 +43,8 @@ from recollect.storage.knowledge_rows import memory_from, memory_values, version
 from recollect.storage.rows import micros, optional_micros, scoped
 from recollect.storage.tombstones import buried
 
+#: Before and after every number, and above every importance.
+FIRST, LAST, TOP = -(2**62), 2**62, 2.0
 MISSING = "there is no memory with this id"
 
 
@@ -53,6 +57,11 @@ def find(tx: Transaction, scope: Scope, memory_id: str, *, deleted: bool = False
     if memory.deleted_at is not None and not deleted:
         raise MemoryNotFoundError(MISSING)
     return memory
+
+
+def some(tx: Transaction, scope: Scope, ids: tuple[str, ...]) -> Sound[Memory]:
+    """Return those of these memories that are stored and not deleted, the first added first."""
+    return sound(partial(memory_from, scope), tx.all("find_memories", **scoped(scope), ids=tx.ids(ids)))
 
 
 def add(tx: Transaction, scope: Scope, new: tuple[NewMemory, ...]) -> SavedMemories:
@@ -275,17 +284,13 @@ def save_extraction(tx: Transaction, scope: Scope, result: Extraction) -> SavedM
 
 
 def page(tx: Transaction, scope: Scope, query: MemoryQuery) -> MemoryPage:
-    """List memories by filter, newest first."""
-    before = jobs.LAST
-    if query.before_id is not None:
-        row = tx.one("memory_number", **scoped(scope), id=query.before_id)
-        if row is None:
-            raise InvalidCursorError("this page position is not known; start from the first page")
-        before = row[0]
+    """List memories by filter, in the order that is asked for."""
     found = tx.all(
-        "page_memories",
+        _LISTS[query.sort],
+        **_place(tx, scope, query),
         **scoped(scope),
-        before=before,
+        since=optional_micros(query.since),
+        until=optional_micros(query.until),
         memory_type=query.memory_type,
         category=query.category,
         origin=query.origin,
@@ -307,6 +312,24 @@ def page(tx: Transaction, scope: Scope, query: MemoryQuery) -> MemoryPage:
             corrupt.append(row[1])
     after = found[query.limit - 1][1] if len(found) > query.limit else None
     return MemoryPage(items=tuple(items), next=after, corrupt=tuple(corrupt))
+
+
+_LISTS: dict[MemorySort, str] = {
+    "newest": "newest_memories",
+    "oldest": "first_memories",
+    "importance": "weightiest_memories",
+}
+
+
+def _place(tx: Transaction, scope: Scope, query: MemoryQuery) -> dict[str, Any]:
+    """Return where the page goes on, in the order that is asked for."""
+    number, importance = (FIRST if query.sort == "oldest" else LAST), TOP
+    if query.before_id is not None:
+        row = tx.one("memory_place", **scoped(scope), id=query.before_id)
+        if row is None:
+            raise InvalidCursorError("this page position is not known; start from the first page")
+        number, importance = row
+    return {"before": number} | ({"importance": importance} if query.sort == "importance" else {})
 
 
 def history(tx: Transaction, scope: Scope, memory_id: str) -> Sound[MemoryVersion]:

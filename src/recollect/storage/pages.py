@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
+from recollect.domain.branch_ends import Run, newest_ends
 from recollect.domain.message import Message
 from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery, siblings
 from recollect.domain.scope import Scope
@@ -35,13 +37,15 @@ def messages(tx: Transaction, scope: Scope, query: MessageQuery) -> MessagePage:
     summaries: Sound[Summary] = ((), ())
     if found and stored.value.summary is not None:
         summaries = active_summaries(tx, scope, stored, found[0][0], found[-1][0])
+    others, ends = _siblings(tx, scope, stored, read) if stored.value.is_branched else ({}, {})
     return MessagePage(
         messages=tuple(read),
         summaries=summaries[0],
         more=more,
         corrupt=tuple(corrupt),
         corrupt_summaries=summaries[1],
-        siblings=_siblings(tx, scope, stored, read) if stored.value.is_branched else {},
+        siblings=others,
+        ends=ends,
     )
 
 
@@ -91,17 +95,35 @@ def _read(scope: Scope, conversation_id: str, found: list[Row]) -> tuple[list[Me
 
 def _siblings(
     tx: Transaction, scope: Scope, stored: StoredConversation, read: list[Message]
-) -> dict[str, tuple[str, ...]]:
-    """Return all answers to the parents of these messages, where there are several."""
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Return all answers to the parents of these messages, where there are several, and the newest end of each."""
     values = {**scoped(scope), "conversation": stored.number}
     answers: dict[str | None, list[str]] = {}
     parents = {message.parent_id for message in read}
     found = tx.all("answers", **values, ids=tx.ids(sorted(one for one in parents if one is not None)))
     if None in parents:
         found += tx.all("roots", **values)
-    for parent_id, message_id in found:
+    places: dict[str, int] = {}
+    for parent_id, message_id, seq in found:
         answers.setdefault(parent_id, []).append(message_id)
-    return siblings(read, answers)
+        places[message_id] = seq
+    others = siblings(read, answers)
+    return others, _ends(tx, values, {one: places[one] for together in others.values() for one in together})
+
+
+def _ends(tx: Transaction, values: dict[str, Any], places: dict[str, int]) -> dict[str, str]:
+    """Return the newest end of the branches through each of these messages."""
+    if not places:
+        return {}
+    starts = tx.all("run_starts", **values, first=min(places.values()))
+    ((last_seq, last_id),) = tx.all("last_message", **values)
+    befores = [(row[2], row[3]) for row in starts[1:]] + [(last_seq, last_id)]
+    runs = [
+        Run(first_seq=row[0], last_seq=before[0], last_id=before[1], parent_seq=row[1])
+        for row, before in zip(starts, befores, strict=True)
+    ]
+    ends = newest_ends(runs, places.values())
+    return {message_id: ends[seq] for message_id, seq in places.items()}
 
 
 def active_summaries(

@@ -15,7 +15,7 @@ from recollect.domain.conversation import Conversation
 from recollect.domain.message import Message, ToolCall
 from recollect.domain.scope import Scope
 from recollect.domain.summary import Summary
-from recollect.domain.turn import ArchivedBatch, Turn, Usage
+from recollect.domain.turn import ArchivedBatch
 from recollect.errors import CorruptRecordError
 from recollect.storage.driver import Row
 
@@ -88,7 +88,8 @@ def json_object(text: str | None) -> dict[str, Any]:
     return {} if text is None else msgspec.json.decode(text, type=dict[str, Any])
 
 
-def _ids(text: str | None) -> tuple[str, ...]:
+def json_ids(text: str | None) -> tuple[str, ...]:
+    """Return the stored list of ids."""
     return () if text is None else msgspec.json.decode(text, type=tuple[str, ...])
 
 
@@ -271,36 +272,6 @@ def intact_content(scope: Scope, conversation_id: str, row: Row) -> str | None:
         return None
 
 
-def turn_values(scope: Scope, conversation: int, turn: Turn) -> dict[str, Any]:
-    """Return the column values of a turn."""
-    values = {
-        "id": turn.id,
-        "status": turn.status,
-        "mode": turn.mode,
-        "metadata": json_text(turn.metadata),
-        "input_tokens": turn.usage.input_tokens,
-        "output_tokens": turn.usage.output_tokens,
-        "memory_ids": json_text(turn.memory_ids),
-        "created_at": micros(turn.created_at),
-    }
-    return {**sealed(scope, values, turn.conversation_id), "conversation": conversation}
-
-
-def turn_from(scope: Scope, conversation_id: str, row: Row) -> Turn:
-    """Return the turn of a row, or raise if the row was damaged."""
-    i, status, mode, metadata, read, written, memory_ids, created = unsealed(scope, "turn", row, conversation_id)
-    return Turn(
-        id=i,
-        conversation_id=conversation_id,
-        status=status,
-        mode=mode,
-        metadata=json_object(metadata),
-        usage=Usage(input_tokens=read, output_tokens=written),
-        memory_ids=_ids(memory_ids),
-        created_at=instant(created),
-    )
-
-
 # Summaries
 
 _SUMMARY = (
@@ -339,7 +310,7 @@ def summary_from(scope: Scope, conversation_id: str, row: Row) -> Summary:
     for name in ("start_at", "end_at", "created_at"):
         values[name] = instant(values[name])
     for name in ("message_ids", "folds"):
-        values[name] = _ids(values[name])
+        values[name] = json_ids(values[name])
     values["metadata"] = json_object(values["metadata"])
     return Summary(**values, conversation_id=conversation_id)
 

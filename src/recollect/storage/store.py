@@ -39,7 +39,7 @@ from recollect.domain.page import Hit, MessagePage, MessageQuery, SearchQuery
 from recollect.domain.passage import IndexedMemories, MatchedPassages, PassageMatch, PassageQuery, Passages, Unembedded
 from recollect.domain.scope import Scope
 from recollect.domain.summary import NewSummary, Summary
-from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, Turn, TurnRecord
+from recollect.domain.turn import Append, Appended, ArchiveBatch, ArchivedBatch, TurnRecord
 from recollect.domain.vector import VectorBatch
 from recollect.domain.window import Backlog, Unextracted, Window, after_append, after_change, after_summary
 from recollect.errors import StorageError
@@ -65,10 +65,12 @@ from recollect.storage import windows as reading
 from recollect.storage.checked import checked
 from recollect.storage.damage import Sound
 from recollect.storage.driver import Driver, Transaction, Work
+from recollect.storage.holdings import HoldingsRecords
 from recollect.storage.keys import KeyRecords
 from recollect.storage.preferences import PreferenceRecords
 from recollect.storage.rows import micros, scoped
 from recollect.storage.signing import Signing
+from recollect.storage.turns import TurnRecords
 from recollect.storage.usage import UsageRecords
 from recollect.storage.vectors import Unsound
 from recollect.storage.window_keeper import After, WindowKeeper, unknown_window
@@ -79,7 +81,7 @@ FEW_CONVERSATIONS = 100
 
 
 @checked
-class SqlStore(PreferenceRecords, UsageRecords, KeyRecords, Signing):
+class SqlStore(TurnRecords, PreferenceRecords, UsageRecords, HoldingsRecords, KeyRecords, Signing):
     """Keep everything in one SQL database."""
 
     def __init__(self, driver: Driver, windows: WindowCache | None = None, *, window_size: int = 20) -> None:
@@ -207,10 +209,6 @@ class SqlStore(PreferenceRecords, UsageRecords, KeyRecords, Signing):
     async def get_backlog(self, scope: Scope, conversation_id: str, limit: int) -> Backlog:
         return await self._read(scope, lambda tx: reading.backlog(tx, scope, conversation_id, limit), quick=False)
 
-    async def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
-        work = partial(conversations.turns, scope=scope, conversation_id=conversation_id)
-        return await self._read_sound(scope, "turn", work, quick=False)
-
     async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
         return await self._read(scope, lambda tx: pages.search(tx, scope, query), quick=False)
 
@@ -234,6 +232,9 @@ class SqlStore(PreferenceRecords, UsageRecords, KeyRecords, Signing):
 
     async def get_memory(self, scope: Scope, memory_id: str) -> Memory:
         return await self._read(scope, lambda tx: memories.find(tx, scope, memory_id))
+
+    async def find_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
+        return await self._read_sound(scope, "memory", lambda tx: memories.some(tx, scope, memory_ids))
 
     async def list_memories(self, scope: Scope, query: MemoryQuery) -> MemoryPage:
         page = await self._read(scope, lambda tx: memories.page(tx, scope, query), quick=False)

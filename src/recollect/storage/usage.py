@@ -85,7 +85,7 @@ def totals(tx: Transaction, scope: Scope, query: UsageQuery) -> UsageTotals:
         found = tx.all("usage_of_conversation", **scoped(scope), **period, conversation_id=query.conversation_id)
     entries, corrupt = sound(partial(entry_from, scope), found)
     wanted = (entry for entry in entries if query.job_id in (None, entry.job_id))
-    return added_up(wanted, query.limit, corrupt)
+    return added_up(wanted, query, corrupt)
 
 
 def detach(tx: Transaction, scope: Scope, conversation_id: str) -> None:

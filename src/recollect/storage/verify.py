@@ -18,6 +18,7 @@ from recollect.domain.scope import Scope
 from recollect.errors import CorruptRecordError, InvalidInputError
 from recollect.storage import keys, knowledge_rows, preferences, rows, usage
 from recollect.storage.driver import Row
+from recollect.storage.turn_rows import turn_from
 from recollect.storage.vectors import NONE, is_sound
 
 #: Called with what is being done, how much of it is done, and how much there is.
@@ -83,7 +84,7 @@ def _in_conversation(read: Callable[[Scope, str, Row], object]) -> Callable[[Sco
 _WALKS: dict[str, _Walk] = {
     "conversations": _Walk(read=rows.conversation_from, id_at=1),
     "messages": _Walk(read=_in_conversation(rows.message_from), id_at=2, has_conversation=True),
-    "turns": _Walk(read=_in_conversation(rows.turn_from), id_at=1, has_conversation=True),
+    "turns": _Walk(read=_in_conversation(turn_from), id_at=1, has_conversation=True),
     "archive_batches": _Walk(read=_in_conversation(rows.batch_from), id_at=1, has_conversation=True),
     "summaries": _Walk(read=_in_conversation(rows.summary_from), id_at=1, has_conversation=True),
     "memories": _Walk(read=knowledge_rows.memory_from),

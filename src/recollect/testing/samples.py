@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from recollect.domain.context_record import ContextRecord, RecordedBlock, RecordedItem
 from recollect.domain.conversation import NewConversation
 from recollect.domain.erasure import Erasure
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
@@ -65,6 +66,31 @@ def append(conversation_id: str, *messages: str | NewMessage, **more: Any) -> Ap
 def turn(turn_id: str, appended: Append, **more: Any) -> TurnRecord:
     """Return a turn to record."""
     return TurnRecord(id=turn_id, append=appended, **more)
+
+
+def context_record() -> ContextRecord:
+    """Return what is kept of a prompt, with something of every kind of value."""
+    told = (
+        RecordedBlock(
+            kind="system", tokens=9, items=(RecordedItem(ref="system", tokens=9, why=((1,),), check=2**32 - 1),)
+        ),
+        RecordedBlock(
+            kind="passages",
+            tokens=70_000,
+            items=(RecordedItem(ref="m9", tokens=69_990, why=((110, 2, 300), (10,)), conversation_id="c9", kept=0),),
+        ),
+        RecordedBlock(kind="window", tokens=12, items=(RecordedItem(ref=2**40, tokens=12, why=()),)),
+    )
+    memory_id = "01a1e34d-80bc-7503-b3cc-2da3ccdadca7"
+    waiting = RecordedItem(ref=memory_id, tokens=4, why=((11,),), version=3)
+    return ContextRecord(
+        budget=8_000,
+        tokens=70_021,
+        format="s1",
+        question_id="Wer fragt 🍵",
+        blocks=told,
+        left_out=(("memories", waiting),),
+    )
 
 
 def batch(batch_id: str, conversation_id: str, *messages: str | NewMessage, **more: Any) -> ArchiveBatch:

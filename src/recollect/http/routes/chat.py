@@ -14,7 +14,8 @@ from recollect.bootstrap import system_clock
 from recollect.http.access import NewId, Service, Whose, acting
 from recollect.http.idempotency import request_key
 from recollect.http.route import OWN_KEY, api_router
-from recollect.http.schemas.chat import ChatIn, ChatOut, StopIn, StopOut, UsageOut, memories_used
+from recollect.http.schemas.chat import ChatIn, ChatOut, StopIn, StopOut, UsageOut
+from recollect.http.schemas.message import memories_used
 from recollect.http.sse import EventStream, sse
 from recollect.ports.chat_model import TextDelta, ToolCallRequest
 from recollect.ports.responder import ToolReturned

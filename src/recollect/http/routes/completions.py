@@ -20,7 +20,6 @@ from recollect.http.errors import PROBLEMS, answer, status_of_code
 from recollect.http.idempotency import request_key
 from recollect.http.openai_errors import PREFIX, documented, failure
 from recollect.http.route import ADMITTED_BY, OWN_KEY, ApiRoute
-from recollect.http.schemas.chat import memories_used
 from recollect.http.schemas.completion import (
     CompletionChoice,
     CompletionIn,
@@ -33,6 +32,7 @@ from recollect.http.schemas.completion import (
     ServedModel,
     ServedModels,
 )
+from recollect.http.schemas.message import memories_used
 from recollect.http.sse import EventStream
 from recollect.ports.chat_model import TextDelta, ToolCallRequest
 from recollect.service.chat_request import ChatReply, ChatRequest, Failed, Started

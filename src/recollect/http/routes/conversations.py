@@ -15,6 +15,7 @@ from recollect.domain.conversation import (
     ConversationSearch,
     FoundConversations,
 )
+from recollect.errors import InvalidInputError
 from recollect.http.access import AgentName, NewId, Service, Who, Whose, acting
 from recollect.http.cursors import from_cursor, to_cursor
 from recollect.http.headers import ExpectedVersion, tagged
@@ -46,12 +47,15 @@ async def list_conversations(
 ) -> ConversationPageOut:
     """Return a page of conversations; with `q`, those whose title or messages hold the words, with a snippet."""
     page: ConversationPage | FoundConversations
-    shared = asked.model_dump(include={"limit", "archived", "agent"})
+    shared = asked.model_dump(include={"limit", "archived", "pinned", "agent"})
     after = from_cursor(asked.cursor, ConversationCursor)
     if asked.q is not None and asked.q.strip():
         search = ConversationSearch(text=asked.q, after=after, **shared)
         page = await recollect.conversations.search(scope, search)
-        items = [ListedConversation.of(one.conversation, snippet=one.snippet) for one in page.items]
+        items = [
+            ListedConversation.of(one.conversation, snippet=one.snippet, message_id=one.message_id)
+            for one in page.items
+        ]
     else:
         page = await recollect.conversations.list(scope, ConversationQuery(after=after, **shared))
         items = [ListedConversation.of(one) for one in page.items]
@@ -128,15 +132,23 @@ async def delete_conversation(
     await recollect.conversations.delete(scope, conversation_id, memories=memories == "erase")
 
 
-@router.get("/conversations/{conversation_id}/context", summary="See what a model would be given")
+@router.get("/conversations/{conversation_id}/context", summary="See what a model was given, or would be")
 async def preview_context(
     conversation_id: PathId,
     recollect: Service,
     scope: Whose,
     query: Annotated[str, Query(max_length=10_000, description="What the user would say.")] = "",
     budget: Annotated[int | None, Query(ge=0, le=10_000_000, description="Tokens; unset is the setting.")] = None,
+    message_id: Annotated[
+        str | None,
+        Query(min_length=1, max_length=128, description="A reply: give what the model was told for it."),
+    ] = None,
 ) -> ContextOut:
-    """Return the prompt for a question, or for none, with a reason for everything in it and left out of it."""
+    """Return the prompt for a question, for none, or of an earlier turn, with a reason for all in it and left out."""
+    if message_id is not None:
+        if query or budget is not None:
+            raise InvalidInputError("what was told is what it was: give message_id without query and budget")
+        return ContextOut.of(await recollect.contexts.told(scope, conversation_id, message_id))
     return ContextOut.of(await recollect.contexts.preview(scope, conversation_id, query=query, budget=budget))
 
 

@@ -36,11 +36,12 @@ router = api_router("memories")
 MemoryId = Annotated[str, Path(min_length=1, max_length=128)]
 
 
-@router.get("/memories", summary="List memories by filter, the last added first")
+@router.get("/memories", summary="List memories by filter")
 async def list_memories(recollect: Service, scope: Whose, asked: Annotated[MemoryListing, Query()]) -> MemoryPageOut:
     """Return a page of memories: the current values, or with `as_of` those that held at that time."""
     before = from_cursor(asked.cursor, str)
-    query = MemoryQuery(**asked.fields(), as_of=asked.as_of, limit=asked.limit, before_id=before)
+    listed = asked.model_dump(include={"as_of", "since", "until", "sort", "limit"})
+    query = MemoryQuery(**asked.fields(), **listed, before_id=before)
     if asked.q is None:
         page = await recollect.memories.list(scope, query)
     else:
@@ -153,14 +154,14 @@ async def delete_memory(
 async def memory_history(
     memory_id: MemoryId, recollect: Service, scope: Whose, limit: Limit = 50, cursor: Cursor = None
 ) -> MemoryHistoryOut:
-    """Return the former versions of a memory, newest first."""
-    await recollect.memories.get(scope, memory_id)
+    """Return the former versions of a memory, newest first, with all values of its place and its sources."""
+    values = await recollect.memories.lineage(scope, memory_id)
     before = from_cursor(cursor, int)
     past = await recollect.memories.history(scope, memory_id)
     rest = [one for one in past if before is None or one.memory.version < before]
     page = tuple(rest[:limit])
     more = page[-1].memory.version if len(rest) > limit else None
-    return MemoryHistoryOut.of(page, to_cursor(more))
+    return MemoryHistoryOut.of(page, to_cursor(more), next(one for one in values if one.id == memory_id), values)
 
 
 @router.post("/memories/{memory_id}/undo", summary="Take back the last change of a memory")

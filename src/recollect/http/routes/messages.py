@@ -31,11 +31,14 @@ async def list_messages(
     talk, limit = recollect.conversations, asked.limit
     if asked.expand is None:
         page = await talk.get_messages(scope, conversation_id, limit=limit, before=asked.before, after=asked.after)
-        return Messages.of(page, is_forwards=asked.after is not None)
-    if asked.before is not None:
+    elif asked.before is not None:
         raise InvalidInputError("a summary is read forwards: give after with expand, not before")
-    page = await talk.expand(scope, conversation_id, asked.expand, limit=limit, after=asked.after)
-    return Messages.of(page, is_forwards=True)
+    else:
+        page = await talk.expand(scope, conversation_id, asked.expand, limit=limit, after=asked.after)
+    told = None
+    if asked.memories:
+        told = await recollect.contexts.memories_told(scope, conversation_id, page.messages)
+    return Messages.of(page, is_forwards=asked.after is not None or asked.expand is not None, told=told)
 
 
 @router.post(

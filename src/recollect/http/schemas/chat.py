@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.domain.context import Recalled
 from recollect.domain.idempotency import RequestKey
 from recollect.domain.turn import Usage
 from recollect.errors import InvalidInputError
-from recollect.http.schemas.message import AnyMessage, Id, MessageOut
+from recollect.http.schemas.message import AnyMessage, Id, MemoryUsed, MessageOut, memories_used
 from recollect.service.chat_request import MAX_NEW, ChatReply, ChatRequest
 
 _EXAMPLES: list[Any] = [
@@ -71,15 +70,6 @@ class ChatIn(BaseModel):
         )
 
 
-class MemoryUsed(BaseModel):
-    """A memory that the model was told, and why."""
-
-    id: str
-    memory_type: str
-    content: str
-    why: str
-
-
 class UsageOut(BaseModel):
     """Tokens that the model read and wrote."""
 
@@ -118,15 +108,6 @@ class ChatOut(BaseModel):
             usage=UsageOut.of(reply.usage),
             durability=reply.durability,
         )
-
-
-def memories_used(told: Sequence[Recalled]) -> list[MemoryUsed]:
-    """Return the wire shape of the memories that a model was told."""
-    return [
-        MemoryUsed(id=one.memory.id, memory_type=one.memory.memory_type, content=one.memory.content, why=one.why)
-        for one in told
-        if one.memory is not None
-    ]
 
 
 class StopIn(BaseModel):

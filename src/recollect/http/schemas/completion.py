@@ -11,8 +11,7 @@ from recollect.domain.history_prefix import Spoken
 from recollect.domain.message import MAX_TOOL_CALLS, ToolCall
 from recollect.domain.turn import Usage
 from recollect.errors import InvalidInputError
-from recollect.http.schemas.chat import MemoryUsed
-from recollect.http.schemas.message import Id
+from recollect.http.schemas.message import Id, MemoryUsed
 from recollect.ports.chat_model import MAX_MESSAGES, MAX_TOOLS, ToolSpec
 from recollect.ports.responder import Sampling
 

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.domain.context import Context
+from recollect.domain.context import Context, ItemState
 from recollect.http.schemas.message import MessageOut
 from recollect.service.conversations import Context as ShortConversation
 
-Kind = Literal["system", "pinned", "notes", "summaries", "memories", "passages", "window", "message"]
+Kind = Literal["system", "pinned", "notes", "summaries", "memories", "passages", "window", "given", "message"]
 
 
 class ContextItemOut(BaseModel):
@@ -18,10 +18,15 @@ class ContextItemOut(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    id: str
+    id: str = Field(description="Empty for a message of the window that was erased since.")
     text: str
     tokens: int
     why: str
+    state: ItemState = Field(
+        "same",
+        description="What became of it since the turn: `same`, the text is what the model read; `changed`, that text "
+        "is no longer to be had, and this is what it says now; `erased`, there is none. Always `same` in a preview.",
+    )
 
 
 class ContextBlockOut(BaseModel):
@@ -40,7 +45,7 @@ class LeftOutItem(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     kind: Kind
-    id: str
+    id: str = Field(description="Empty for a message of the window that was erased since.")
     tokens: int
     why: str
 

@@ -19,6 +19,7 @@ class ConversationsAsked(BaseModel):
 
     q: Annotated[str, Field(max_length=1_000)] | None = Field(None, description="Words of titles and messages.")
     archived: bool | None = Field(None, description="Only archived ones, or only the others.")
+    pinned: bool | None = Field(None, description="Only pinned ones, or only the others.")
     agent: Id | None = Field(None, description="Only those of this agent.")
     limit: int = Field(50, ge=1, le=200, description="Items of a page.")
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(None, description="`next` of the page before.")
@@ -92,6 +93,7 @@ class ListedConversation(ConversationOut):
     """A conversation of a list; with a search, where it was found."""
 
     snippet: str | None = Field(None, description="With `q`: the words that were found, in their surroundings.")
+    message_id: str | None = Field(None, description="With `q`: the message of the snippet.")
 
 
 class ConversationPageOut(BaseModel):

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.domain.context import Recalled
 from recollect.domain.memory import MAX_CATEGORY, MAX_MEMORY, Memory, MemoryType, MemoryVersion, Origin, Trust
+from recollect.domain.memory_listing import MemorySort
 from recollect.domain.message import Role
 from recollect.http.cursors import Cursor, Limit
 from recollect.http.schemas.message import Id, MessageOut, Moment
@@ -152,7 +153,7 @@ class MemoryOut(BaseModel):
 
 
 class MemoryPageOut(BaseModel):
-    """A page of memories, the last added first."""
+    """A page of memories, in the order that was asked for."""
 
     items: list[MemoryOut]
     next: str | None
@@ -186,6 +187,12 @@ class MemoryListing(MemoryFilters):
     )
     as_of: Moment | None = Field(
         default=None, description="The values that held at this time, instead of the current ones."
+    )
+    since: Moment | None = Field(default=None, description="Only what was learned from this time on.")
+    until: Moment | None = Field(default=None, description="Only what was learned before this time.")
+    sort: MemorySort = Field(
+        default="newest",
+        description="The last added first, the first added first, or those that matter most first.",
     )
     limit: Limit = 50
     cursor: Cursor = None
@@ -263,17 +270,31 @@ class MemoryVersionOut(BaseModel):
     until: datetime = Field(description="When it stopped being so.")
 
 
+class SourceOut(BaseModel):
+    """A message that a memory is drawn from."""
+
+    conversation_id: str
+    message_id: str
+
+
 class MemoryHistoryOut(BaseModel):
-    """What a memory was before each change, newest first."""
+    """What a memory was before each change, newest first, and what else held in its place."""
 
     items: list[MemoryVersionOut]
     next: str | None
+    values: list[MemoryOut] = Field(
+        description="Whatever held in its place before and after it, and itself, in the order in which they held."
+    )
+    sources: list[SourceOut] = Field(description="The messages that it is drawn from.")
 
     @classmethod
-    def of(cls, versions: tuple[MemoryVersion, ...], more: str | None) -> MemoryHistoryOut:
-        """Return the wire shape of a page of versions."""
+    def of(
+        cls, versions: tuple[MemoryVersion, ...], more: str | None, memory: Memory, values: tuple[Memory, ...]
+    ) -> MemoryHistoryOut:
+        """Return the wire shape of a page of the versions of a memory."""
         items = [MemoryVersionOut(memory=MemoryOut.of(one.memory), until=one.until) for one in versions]
-        return cls(items=items, next=more)
+        sources = [SourceOut(conversation_id=one.conversation_id, message_id=one.message_id) for one in memory.sources]
+        return cls(items=items, next=more, values=[MemoryOut.of(one) for one in values], sources=sources)
 
 
 class ReviewIn(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -11,6 +11,7 @@ from fastapi import Path
 from msgspec import UNSET
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
+from recollect.domain.context import Recalled
 from recollect.domain.message import Message, NewMessage, ToolCall
 from recollect.domain.page import MessagePage
 
@@ -118,6 +119,24 @@ class ToolCallOut(BaseModel):
     output: Any
 
 
+class MemoryUsed(BaseModel):
+    """A memory that the model was told, and why."""
+
+    id: str
+    memory_type: str
+    content: str
+    why: str
+
+
+def memories_used(told: Sequence[Recalled]) -> list[MemoryUsed]:
+    """Return the wire shape of the memories that a model was told."""
+    return [
+        MemoryUsed(id=one.memory.id, memory_type=one.memory.memory_type, content=one.memory.content, why=one.why)
+        for one in told
+        if one.memory is not None
+    ]
+
+
 class MessageOut(BaseModel):
     """A stored message."""
 
@@ -138,20 +157,31 @@ class MessageOut(BaseModel):
     metadata: dict[str, Any]
     siblings: list[str] = Field(
         default=[],
-        description="In a page: all messages that answer the same parent, oldest first, if there are several. "
-        "Set `head_id` of the conversation to the end of another branch to read that one.",
+        description="In a page: all messages that answer the same parent, oldest first, if there are several.",
+    )
+    sibling_heads: list[str] = Field(
+        default=[],
+        description="For each of `siblings`, in the same order: the newest message that it leads to. "
+        "Set `head_id` of the conversation to it, to read that branch to its end.",
+    )
+    memories: list[MemoryUsed] | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description="On a reply, if they were asked for: the memories that the model was told, as they are now; those "
+        "that were deleted since or may no longer be told are left out.",
     )
 
     @classmethod
-    def of(cls, message: Message, siblings: Iterable[str] = ()) -> MessageOut:
+    def of(cls, message: Message, siblings: Iterable[str] = (), heads: Iterable[str] = ()) -> MessageOut:
         """Return the wire shape of a message."""
-        own = ("tool_calls", "metadata", "siblings")
+        own = ("tool_calls", "metadata", "siblings", "sibling_heads", "memories")
         fields = {name: getattr(message, name) for name in cls.model_fields if name not in own}
         calls = [
             ToolCallOut(id=call.id, tool_name=call.tool_name, input=call.input, output=call.output)
             for call in message.tool_calls
         ]
-        return cls(**fields, tool_calls=calls, metadata=dict(message.metadata), siblings=list(siblings))
+        fields |= {"siblings": list(siblings), "sibling_heads": list(heads)}
+        return cls(**fields, tool_calls=calls, metadata=dict(message.metadata))
 
 
 class MessagesAsked(BaseModel):
@@ -160,6 +190,7 @@ class MessagesAsked(BaseModel):
     limit: int = Field(50, ge=1, le=200, description="Items of a page.")
     before: Id | None = Field(None, description="A message: read those before it.")
     after: Id | None = Field(None, description="A message: read those after it.")
+    memories: bool = Field(False, description="Tell with each reply the memories that the model was told.")
     expand: Id | None = Field(
         None,
         description="The `summary_metadata_id` of a summary: read the messages that it stands for, oldest first, "
@@ -178,14 +209,24 @@ class Messages(BaseModel):
     corrupt: list[str] = Field(default=[], description="Ids of messages of this page whose record is damaged.")
 
     @classmethod
-    def of(cls, page: MessagePage, *, is_forwards: bool = False) -> Messages:
-        """Return the wire shape of a page that was read in this direction."""
-        return cls(items=listed(page), next=next_of(page, is_forwards=is_forwards), corrupt=list(page.corrupt))
+    def of(
+        cls, page: MessagePage, *, is_forwards: bool = False, told: Mapping[str, Sequence[Recalled]] | None = None
+    ) -> Messages:
+        """Return the wire shape of a page that was read in this direction, with the memories told for its replies."""
+        items = listed(page)
+        for item in items:
+            if told is not None and item.id in told:
+                item.memories = memories_used(told[item.id])
+        return cls(items=items, next=next_of(page, is_forwards=is_forwards), corrupt=list(page.corrupt))
 
 
 def listed(page: MessagePage) -> list[MessageOut]:
     """Return the messages of a page with its summaries in their places."""
-    return [MessageOut.of(message, page.siblings.get(message.id, ())) for message in page.in_place()]
+    found: list[MessageOut] = []
+    for message in page.in_place():
+        siblings = page.siblings.get(message.id, ())
+        found.append(MessageOut.of(message, siblings, (page.ends[one] for one in siblings)))
+    return found
 
 
 def next_of(page: MessagePage, *, is_forwards: bool = False) -> str | None:

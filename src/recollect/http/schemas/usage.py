@@ -7,6 +7,14 @@ from pydantic import BaseModel, Field
 from recollect.domain.usage import Share, Spent, UsageTotals
 
 
+class CostOut(BaseModel):
+    """What tokens cost at the prices of the settings."""
+
+    amount: float
+    currency: str
+    unpriced_tokens: int = Field(description="Tokens of models without a price, which are not in the amount.")
+
+
 class SpentOut(BaseModel):
     """Tokens that were read and written, and in how many calls."""
 
@@ -14,11 +22,15 @@ class SpentOut(BaseModel):
     output_tokens: int
     calls: int
     estimated: int = Field(description="Calls that the provider did not count, so that their tokens are our estimate.")
+    cost: CostOut | None = Field(description="What they cost; null if the settings have no price for any of them.")
 
     @classmethod
     def of(cls, spent: Spent) -> SpentOut:
         """Return the wire shape of a sum."""
-        return cls(**{name: getattr(spent, name) for name in cls.model_fields})
+        counts = {name: getattr(spent, name) for name in cls.model_fields if name != "cost"}
+        cost = spent.cost
+        told = None if cost is None else CostOut(**{name: getattr(cost, name) for name in CostOut.model_fields})
+        return cls(**counts, cost=told)
 
 
 class ShareOut(BaseModel):

@@ -72,6 +72,8 @@ def listed(data: UserData, query: ConversationQuery | ConversationSearch) -> lis
         found = [c for c in found if c.agent == query.agent]
     if query.archived is not None:
         found = [c for c in found if c.is_archived == query.archived]
+    if query.pinned is not None:
+        found = [c for c in found if c.is_pinned == query.pinned]
     if query.after is not None:
         position = (query.after.last_activity_at, query.after.id)
         found = [c for c in found if by_activity(c) < position]
@@ -208,3 +210,9 @@ class Conversations(Shelves):
         data = self._reading(scope)
         find(data, conversation_id)
         return tuple(turn for turn in data.turns.values() if turn.conversation_id == conversation_id)
+
+    async def find_turns(self, scope: Scope, conversation_id: str, turn_ids: tuple[str, ...]) -> tuple[Turn, ...]:
+        data = self._reading(scope)
+        find(data, conversation_id)
+        wanted = {(conversation_id, turn_id) for turn_id in turn_ids}
+        return tuple(turn for place, turn in data.turns.items() if place in wanted)

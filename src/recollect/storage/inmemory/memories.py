@@ -24,6 +24,7 @@ from recollect.domain.memory import (
     memory_from,
 )
 from recollect.domain.memory import changed as changed_memory
+from recollect.domain.memory_listing import MemorySort
 from recollect.domain.scope import Scope
 from recollect.domain.vector import Vector
 from recollect.errors import ConflictError, ErasedError, InvalidCursorError, MemoryNotFoundError, StaleVersionError
@@ -148,7 +149,17 @@ def _matches(memory: Memory, query: MemoryQuery) -> bool:
     }
     if any(value is not None and getattr(memory, name) != value for name, value in wanted.items()):
         return False
-    return memory.deleted_at is None and holds(memory, query.as_of)
+    is_in_time = (query.since is None or query.since <= memory.created_at) and (
+        query.until is None or memory.created_at < query.until
+    )
+    return is_in_time and memory.deleted_at is None and holds(memory, query.as_of)
+
+
+def _sorted(oldest_first: list[Memory], sort: MemorySort) -> list[Memory]:
+    if sort == "oldest":
+        return oldest_first
+    newest_first = oldest_first[::-1]
+    return sorted(newest_first, key=lambda memory: -memory.importance) if sort == "importance" else newest_first
 
 
 class Memories(Shelves):
@@ -164,14 +175,18 @@ class Memories(Shelves):
             raise MemoryNotFoundError("there is no memory with this id")
         return memory
 
+    async def find_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
+        known = self._reading(scope).memories.values()
+        return tuple(memory for memory in known if memory.id in memory_ids and memory.deleted_at is None)
+
     async def list_memories(self, scope: Scope, query: MemoryQuery) -> MemoryPage:
-        newest_first = list(reversed(self._reading(scope).memories.values()))
+        in_order = _sorted(list(self._reading(scope).memories.values()), query.sort)
         if query.before_id is not None:
-            ids = [memory.id for memory in newest_first]
+            ids = [memory.id for memory in in_order]
             if query.before_id not in ids:
                 raise InvalidCursorError("this page position is not known; start from the first page")
-            newest_first = newest_first[ids.index(query.before_id) + 1 :]
-        found = [memory for memory in newest_first if _matches(memory, query)]
+            in_order = in_order[ids.index(query.before_id) + 1 :]
+        found = [memory for memory in in_order if _matches(memory, query)]
         items = tuple(found[: query.limit])
         return MemoryPage(items=items, next=items[-1].id if len(found) > query.limit else None)
 

@@ -70,6 +70,17 @@ def _summaries_in(data: UserData, conversation: Conversation, page: list[Message
     return tuple(found)
 
 
+def _newest_end(data: UserData, conversation_id: str, message_id: str) -> str:
+    """Return the newest of the messages that lead back to one message, or that one."""
+    ids = {message_id}
+    newest = message_id
+    for message in in_order(data, conversation_id):
+        if message.parent_id in ids:
+            ids.add(message.id)
+            newest = message.id
+    return newest
+
+
 def _siblings(data: UserData, conversation: Conversation, page: list[Message]) -> dict[str, tuple[str, ...]]:
     answers: dict[str | None, list[str]] = {}
     for message in in_order(data, conversation.id):
@@ -88,11 +99,14 @@ class Reading(Shelves):
         conversation = conversations.find(data, query.conversation_id)
         found = _candidates(data, conversation, query)
         page = found[: query.limit] if query.is_forwards else found[-query.limit :]
+        others = _siblings(data, conversation, page) if conversation.is_branched else {}
+        shown = {one for together in others.values() for one in together}
         return MessagePage(
             messages=tuple(page),
             summaries=_summaries_in(data, conversation, page),
             more=len(found) > query.limit,
-            siblings=_siblings(data, conversation, page) if conversation.is_branched else {},
+            siblings=others,
+            ends={one: _newest_end(data, conversation.id, one) for one in shown},
         )
 
     async def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:

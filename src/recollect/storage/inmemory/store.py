@@ -12,6 +12,7 @@ from recollect.storage.inmemory.conversations import Conversations
 from recollect.storage.inmemory.detached import detached
 from recollect.storage.inmemory.erasure import Erasing
 from recollect.storage.inmemory.finding import Finding
+from recollect.storage.inmemory.holdings import HoldingsShelf
 from recollect.storage.inmemory.jobs import Jobs
 from recollect.storage.inmemory.keys import KeyShelf
 from recollect.storage.inmemory.memories import Memories
@@ -41,6 +42,7 @@ class InMemoryStore(
     Jobs,
     Requests,
     UsageShelf,
+    HoldingsShelf,
     KeyShelf,
     SigningShelf,
     Erasing,

@@ -45,4 +45,4 @@ class UsageShelf(Shelves):
 
     async def usage_totals(self, scope: Scope, query: UsageQuery) -> UsageTotals:
         found = self._reading(scope).usage.values()
-        return added_up((entry for entry in found if is_wanted(entry, query)), query.limit)
+        return added_up((entry for entry in found if is_wanted(entry, query)), query)

@@ -17,6 +17,7 @@ from recollect.sync.signatures.ledger import BlockingLedger
 from recollect.sync.signatures.lifecycle import BlockingLifecycle
 from recollect.sync.signatures.memories import BlockingMemories
 from recollect.sync.signatures.notes import BlockingNotes
+from recollect.sync.signatures.overviews import BlockingOverviews
 from recollect.sync.signatures.readinesscheck import BlockingReadinessCheck
 from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.recollect import BlockingRecollect
@@ -44,6 +45,7 @@ __all__ = [
     "BlockingLifecycle",
     "BlockingMemories",
     "BlockingNotes",
+    "BlockingOverviews",
     "BlockingReadinessCheck",
     "BlockingRecall",
     "BlockingRecollect",

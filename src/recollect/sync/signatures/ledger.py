@@ -23,7 +23,7 @@ class BlockingLedger(Protocol):
         """Return the handler with a bill around each attempt of its jobs."""
 
     def totals(self, scope: Scope, query: UsageQuery | None = None) -> UsageTotals:
-        """Add up what the user's models cost."""
+        """Add up what the user's models cost, at the prices of the settings unless the query has others."""
 
     def flush(self) -> int:
         """Wait for entries under way, try once more what the store did not take, and return how many are left."""

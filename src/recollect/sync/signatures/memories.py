@@ -27,6 +27,9 @@ class BlockingMemories(Protocol):
     def history(self, scope: Scope, memory_id: str) -> tuple[MemoryVersion, ...]:
         """Return what the memory was before each change, newest first."""
 
+    def lineage(self, scope: Scope, memory_id: str) -> tuple[Memory, ...]:
+        """Return what held in the place of a memory before and after it, itself too, the oldest first."""
+
     def change(self, scope: Scope, memory_id: str, correction: Correction) -> Memory:
         """Change a memory and keep what it was; a memory that waits for review cannot be pinned."""
 

@@ -23,6 +23,7 @@ from recollect.sync.signatures.ledger import BlockingLedger
 from recollect.sync.signatures.lifecycle import BlockingLifecycle
 from recollect.sync.signatures.memories import BlockingMemories
 from recollect.sync.signatures.notes import BlockingNotes
+from recollect.sync.signatures.overviews import BlockingOverviews
 from recollect.sync.signatures.readinesscheck import BlockingReadinessCheck
 from recollect.sync.signatures.recall import BlockingRecall
 from recollect.sync.signatures.store import BlockingStore
@@ -48,6 +49,7 @@ class BlockingRecollect(Protocol):
     embedding: BlockingEmbedding
     lifecycle: BlockingLifecycle
     ledger: BlockingLedger
+    overview: BlockingOverviews
     readiness: BlockingReadinessCheck
     identity: BlockingIdentity
     jobs: BlockingJobs

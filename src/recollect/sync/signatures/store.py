@@ -16,6 +16,7 @@ from recollect.domain.conversation import (
     NewConversation,
 )
 from recollect.domain.erasure import Erasure, Receipt
+from recollect.domain.holdings import Holdings, HoldingsQuery
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.identity import ApiKey, KeyQuery, StoredKey
 from recollect.domain.job import Claim, ClaimedJob, ClaimRequest, Job, JobFailure, JobQuery, NewJob
@@ -107,6 +108,9 @@ class BlockingStore(Protocol):
     def list_turns(self, scope: Scope, conversation_id: str) -> tuple[Turn, ...]:
         """Return the turns of a conversation, oldest first."""
 
+    def find_turns(self, scope: Scope, conversation_id: str, turn_ids: tuple[str, ...]) -> tuple[Turn, ...]:
+        """Return those of these turns that are stored, oldest first; the cost depends on how many are asked for."""
+
     def search_messages(self, scope: Scope, query: SearchQuery) -> tuple[Hit, ...]:
         """Find messages by their words, in any script, those with most of the words first, then the newest."""
 
@@ -125,8 +129,11 @@ class BlockingStore(Protocol):
     def get_memory(self, scope: Scope, memory_id: str) -> Memory:
         """Return the memory or raise `MemoryNotFoundError`; one that was deleted counts as missing."""
 
+    def find_memories(self, scope: Scope, memory_ids: tuple[str, ...]) -> tuple[Memory, ...]:
+        """Return those of these memories that are stored and not deleted, the first added first."""
+
     def list_memories(self, scope: Scope, query: MemoryQuery) -> MemoryPage:
-        """List memories by filter, the last added first."""
+        """List memories by filter, the last added first unless the query says otherwise."""
 
     def change_memory(self, scope: Scope, memory_id: str, changes: MemoryChanges) -> Memory:
         """Apply the changes, keep what the memory was, and return it after them."""
@@ -220,6 +227,9 @@ class BlockingStore(Protocol):
 
     def usage_totals(self, scope: Scope, query: UsageQuery) -> UsageTotals:
         """Add up what was spent, exactly; a damaged entry is told and not counted."""
+
+    def count_holdings(self, scope: Scope, query: HoldingsQuery) -> Holdings:
+        """Count conversations, messages, memories, jobs and bytes of one user, on one snapshot."""
 
     def create_key(self, new: StoredKey) -> ApiKey:
         """Keep a key; the same again changes nothing, and another with its id raises `ConflictError`."""

@@ -24,6 +24,7 @@ from recollect.testing.store.erasure import (
 )
 from recollect.testing.store.extraction import ExtractionConformance
 from recollect.testing.store.finding import FindingConformance
+from recollect.testing.store.holdings import HoldingsConformance
 from recollect.testing.store.hostile_text import HostileTextConformance
 from recollect.testing.store.jobs import ClaimConformance, QueueConformance
 from recollect.testing.store.keys import KeyConformance
@@ -72,6 +73,7 @@ __all__ = [
     "EraseVectorConformance",
     "ExtractionConformance",
     "FindingConformance",
+    "HoldingsConformance",
     "HostileTextConformance",
     "KeyConformance",
     "MatchConformance",
@@ -129,6 +131,7 @@ class StoreConformance(
     ClaimConformance,
     RequestConformance,
     UsageConformance,
+    HoldingsConformance,
     KeyConformance,
     SigningConformance,
     EraseMessageConformance,

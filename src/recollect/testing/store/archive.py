@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from recollect.domain.conversation import ConversationChanges
 from recollect.errors import ConversationNotFoundError, InvalidMessageError
 from recollect.ports.store import Store
 from recollect.testing.expect import raises
 from recollect.testing.samples import ALICE, after, append, batch, erasure, message
 from recollect.testing.store.messages import page_ids
+
+
+async def activity(store: Store) -> datetime:
+    """Return when the conversation was used last."""
+    return (await store.get_conversation(ALICE, "c1")).last_activity_at
 
 
 class ArchiveConformance:
@@ -26,6 +34,18 @@ class ArchiveConformance:
         assert await store.archive(ALICE, batch("b1", "c1", "m1", "m2", at=after(60))) == first
         assert await store.archive(ALICE, batch("another id", "c1", "m1", "m2")) == first
         assert await page_ids(store, "c1") == ["m1", "m2", "m3"]
+
+    async def test_activity_is_when_the_store_took_something_new(self, store: Store) -> None:
+        await store.archive(ALICE, batch("b1", "c1", message("m1", created_at=after(-900)), at=after(10)))
+        assert await activity(store) == after(10)
+        await store.archive(ALICE, batch("b1", "c1", message("m1", created_at=after(-900)), at=after(20)))
+        await store.archive(ALICE, batch("b2", "c1", "m1", at=after(30)))
+        assert await activity(store) == after(10)
+        for at, is_archived in ((40, True), (50, False)):
+            await store.change_conversation(ALICE, "c1", ConversationChanges(at=after(at), is_archived=is_archived))
+            assert await activity(store) == after(10)
+        await store.archive(ALICE, batch("b3", "c1", "m1", message("m2", created_at=after(999)), at=after(60)))
+        assert await activity(store) == after(60)
 
     async def test_overlapping_batches_store_each_message_once(self, store: Store) -> None:
         await store.archive(ALICE, batch("b1", "c1", "m1", "m2", "m3"))

@@ -6,7 +6,7 @@ from recollect.domain.conversation import ConversationChanges
 from recollect.domain.page import MessageQuery
 from recollect.ports.store import Store
 from recollect.testing.clock import START
-from recollect.testing.samples import ALICE, append, conversation, ids_of, message, summary
+from recollect.testing.samples import ALICE, append, conversation, erasure, ids_of, message, summary
 from recollect.testing.store.messages import backwards, forwards, page_ids
 
 #: The branch before the edit, and after it.
@@ -74,6 +74,30 @@ class BranchConformance:
         assert page.siblings == {"m1": ("m1", "r1")}
         whole = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", all_branches=True))
         assert whole.siblings["m8"] == whole.siblings["m5"] == ("m3", "m5", "m8")
+
+    async def test_a_page_tells_the_newest_end_of_each_branch(self, store: Store) -> None:
+        await branched(store)
+        await store.append(ALICE, append("c1", message("r1", parent_id=None), "r2"))
+        await store.append(ALICE, append("c1", message("m10", parent_id="m6"), "m11"))
+        await store.append(ALICE, append("c1", message("m12", parent_id="m2")))
+        await store.append(ALICE, append("c1", message("r3", parent_id="r1")))
+        await move_head(store, "m4")
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1"))
+        assert page.siblings == {"m1": ("m1", "r1"), "m3": ("m3", "m5", "m12")}
+        assert page.ends == {"m1": "m12", "r1": "r3", "m3": "m4", "m5": "m11", "m12": "m12"}
+        await move_head(store, page.ends["m5"])
+        assert await page_ids(store, "c1") == ["m1", "m2", "m5", "m6", "m10", "m11"]
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", limit=2))
+        assert page.ends == {"m7": "m7", "m10": "m11"}
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1", limit=1))
+        assert (page.siblings, page.ends) == ({}, {})
+
+    async def test_the_ends_of_branches_follow_what_is_erased(self, store: Store) -> None:
+        await branched(store)
+        for message_id in ("m5", "m4", "m7"):
+            await store.erase_message(ALICE, "c1", message_id, erasure(f"r-{message_id}"))
+        page = await store.list_messages(ALICE, MessageQuery(conversation_id="c1"))
+        assert (page.siblings, page.ends) == ({"m6": ("m3", "m6")}, {"m3": "m3", "m6": "m6"})
 
     async def test_without_a_head_nothing_is_read(self, store: Store) -> None:
         await store.append(ALICE, append("c1", *OLD))

@@ -8,6 +8,7 @@ from typing import Any
 
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationChanges, ConversationCursor, ConversationQuery, ConversationSearch
+from recollect.domain.holdings import HoldingsQuery
 from recollect.domain.identity import KeyQuery
 from recollect.domain.job import Claim, JobFailure, JobQuery
 from recollect.domain.memory import Extraction, MemoryChanges, MemoryEdit, MemoryPlan, MemoryQuery, Source
@@ -15,6 +16,7 @@ from recollect.domain.message import ToolCall
 from recollect.domain.note import NoteHistoryQuery
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.passage import PassageMatch, PassageQuery, Reading
+from recollect.domain.price import Price, Prices
 from recollect.domain.repeating import Repeated, repeating
 from recollect.domain.scope import Scope
 from recollect.domain.turn import Usage
@@ -28,6 +30,7 @@ from recollect.testing.samples import (
     append,
     batch,
     claims,
+    context_record,
     conversation,
     erasure,
     job,
@@ -46,6 +49,9 @@ from recollect.testing.samples import (
 
 #: Arguments by method and parameter, without the scope.
 Calls = dict[str, dict[str, Any]]
+#: The days that are counted, and what models cost.
+COUNTED = HoldingsQuery(now=after(9), days=3)
+PRICES = Prices(currency="EUR", of={"small": Price(input=1.0, output=2.0)})
 
 
 @cache
@@ -106,9 +112,11 @@ def _conversation_calls() -> Calls:
     extract = job("j1", key="extract c1", conversation_id="c1", payload={"k": 1})
     said = append("c1", reply, jobs=(extract,), vectors=message_vectors(m6=vector(1, 0)))
     changes = ConversationChanges(at=after(2), title="New", is_pinned=True, metadata={"k": 1}, head_id="m5")
-    listed = ConversationQuery(after=ConversationCursor(after(99), "z"), archived=False, agent="assistant")
+    listed = ConversationQuery(
+        after=ConversationCursor(after(99), "z"), archived=False, pinned=False, agent="assistant"
+    )
     searched = ConversationSearch(
-        text="words", after=ConversationCursor(after(99), "z"), archived=False, agent="assistant"
+        text="words", after=ConversationCursor(after(99), "z"), archived=False, pinned=False, agent="assistant"
     )
     used = Usage(input_tokens=1, output_tokens=2)
     return {
@@ -123,12 +131,21 @@ def _conversation_calls() -> Calls:
         "list_idle": {"idle_since": after(-1), "limit": 5},
         "append": {"request": said},
         "record_turn": {
-            "record": turn("t2", append("c1", "m7"), usage=used, model="m", memory_ids=("k1",), answer=answer("turn"))
+            "record": turn(
+                "t2",
+                append("c1", "m7"),
+                usage=used,
+                model="m",
+                memory_ids=("k1",),
+                context=context_record(),
+                answer=answer("turn"),
+            )
         },
         "archive": {"batch": batch("b2", "c1", "m8")},
         "get_message": {"conversation_id": "c1", "message_id": "m1"},
         "list_messages": {"query": MessageQuery(conversation_id="c1", before="m3")},
         "list_turns": {"conversation_id": "c1"},
+        "find_turns": {"conversation_id": "c1", "turn_ids": ("t1",)},
         "search_messages": {"query": SearchQuery(text="words", conversation_id="c1")},
         "put_summary": {"new": summary("s2", "m4", metadata={"k": 1})},
         "get_window": {"conversation_id": "c1"},
@@ -151,7 +168,8 @@ def _knowledge_calls() -> Calls:
     return {
         "add_memories": {"new": (learned,)},
         "get_memory": {"memory_id": "k1"},
-        "list_memories": {"query": MemoryQuery(category=None, as_of=after(9))},
+        "find_memories": {"memory_ids": ("k1", "k2")},
+        "list_memories": {"query": MemoryQuery(sort="importance", since=after(-9), until=after(9), as_of=after(9))},
         "change_memory": {"memory_id": "k1", "changes": changes},
         "save_memories": {"plan": MemoryPlan(at=after(3), new=(memory("k5"),), edits=(edit,))},
         "save_extraction": {"result": extracted},
@@ -209,10 +227,11 @@ def _request_calls() -> Calls:
 
 
 def _usage_calls() -> Calls:
-    wanted = UsageQuery(conversation_id="c1", job_id="done", since=after(-1), until=after(9))
+    wanted = UsageQuery(conversation_id="c1", job_id="done", since=after(-1), until=after(9), prices=PRICES)
     return {
         "record_usage": {"entry": usage("u2", conversation_id="c1", job_id="done", calls=2, estimated=1)},
         "usage_totals": {"query": wanted},
+        "count_holdings": {"query": COUNTED},
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from recollect.domain.conversation import Conversation, ConversationChanges, ConversationQuery
 from recollect.domain.scope import Scope
 from recollect.errors import ConversationNotFoundError, MessageNotFoundError, StaleVersionError
@@ -22,8 +24,34 @@ async def every_page(store: Store, scope: Scope, query: ConversationQuery) -> li
         query = ConversationQuery(limit=query.limit, archived=query.archived, agent=query.agent, after=page.next)
 
 
+async def _paged(store: Store, limit: int, **query: Any) -> list[str]:
+    """Return the ids of all conversations of a query, read in pages of this size."""
+    page = await store.list_conversations(ALICE, ConversationQuery(limit=limit, **query))
+    found = ids_of(page.items)
+    while page.next is not None:
+        page = await store.list_conversations(ALICE, ConversationQuery(limit=limit, after=page.next, **query))
+        found += ids_of(page.items)
+    return found
+
+
 class ConversationConformance:
     """Check what a store promises about conversations."""
+
+    async def test_pinned_conversations_are_listed_apart(self, store: Store) -> None:
+        for number in range(9):
+            agent = "guide" if number % 2 else "cook"
+            await store.create_conversation(ALICE, conversation(f"c{number}", agent=agent, at=after(number)))
+        for number in (1, 2, 5, 6, 8):
+            await store.change_conversation(ALICE, f"c{number}", ConversationChanges(at=START, is_pinned=True))
+        await store.change_conversation(ALICE, "c8", ConversationChanges(at=START, is_pinned=False))
+        await store.change_conversation(ALICE, "c6", ConversationChanges(at=START, is_archived=True))
+        await store.mark_inactive(ALICE, after(2), 9)
+        for limit in range(1, 8):
+            assert await _paged(store, limit, pinned=True) == ["c6", "c5", "c2", "c1"]
+            assert await _paged(store, limit, pinned=False) == ["c8", "c7", "c4", "c3", "c0"]
+            assert await _paged(store, limit, pinned=True, archived=False) == ["c5", "c2", "c1"]
+            assert await _paged(store, limit, pinned=True, agent="guide") == ["c5", "c1"]
+            assert await _paged(store, limit, pinned=True, active=False) == ["c2", "c1"]
 
     async def test_active_and_inactive_conversations_are_listed_apart(self, store: Store) -> None:
         for number in (1, 2, 3):

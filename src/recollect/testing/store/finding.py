@@ -130,6 +130,15 @@ class FindingConformance:
         assert await found_ids(store, "pear", agent="guide", archived=False) == []
         assert await found_ids(store, "pear", agent="nobody") == []
 
+    async def test_pinned_conversations_are_found_apart(self, store: Store) -> None:
+        for number in range(4):
+            await store.create_conversation(ALICE, conversation(f"c{number}", title="A pear" if number > 1 else None))
+            await store.append(ALICE, append(f"c{number}", message("m1", "pear" if number < 2 else "else")))
+        for name in ("c1", "c3"):
+            await store.change_conversation(ALICE, name, ConversationChanges(at=after(9), is_pinned=True))
+        assert await found_ids(store, "pear", pinned=True) == ["c3", "c1"]
+        assert await found_ids(store, "pear", pinned=False) == ["c2", "c0"]
+
     async def test_conversations_of_another_are_not_found(self, store: Store) -> None:
         await store.create_conversation(BOB, conversation("c1", title="pear"))
         await store.append(BOB, append("c1", message("m1", "pear")))

@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from recollect.domain.memory import Memory, MemoryChanges, MemoryQuery, NewMemory, Source
+from recollect.domain.memory_listing import MEMORY_SORTS, MemorySort
 from recollect.domain.scope import Scope
 from recollect.errors import ConflictError, InvalidCursorError, MemoryNotFoundError, StaleVersionError
 from recollect.ports.store import Store
 from recollect.testing.clock import START
 from recollect.testing.expect import raises
-from recollect.testing.samples import ALICE, after, ids_of, memory
+from recollect.testing.samples import ALICE, BOB, after, ids_of, memory
 from recollect.testing.store.dump import dump
 
 
@@ -88,6 +89,15 @@ class MemoryConformance:
         with raises(MemoryNotFoundError):
             await store.memory_history(ALICE, "k1")
 
+    async def test_memories_are_found_by_their_ids(self, store: Store) -> None:
+        await store.add_memories(ALICE, tuple(memory(f"k{number}", f"Fact {number}") for number in (3, 1, 2)))
+        await store.add_memories(BOB, (memory("k4"),))
+        wanted = ("k2", "k3", "k4", "nothing")
+        found = await store.find_memories(ALICE, wanted)
+        assert found == tuple([await store.get_memory(ALICE, memory_id) for memory_id in ("k3", "k2")])
+        await change(store, "k3", deleted_at=after(1))
+        assert ids_of(await store.find_memories(ALICE, wanted)) == ["k2"]
+
     async def test_a_deleted_memory_counts_as_missing_until_it_is_brought_back(self, store: Store) -> None:
         await store.add_memories(ALICE, (memory("k1"),))
         await change(store, "k1", deleted_at=after(1))
@@ -130,9 +140,37 @@ class MemoryListConformance:
                 query = MemoryQuery(limit=limit, before_id=page.next)
             assert found == whole
 
+    async def test_memories_are_listed_in_every_order_in_pages_of_any_size(self, store: Store) -> None:
+        for number, importance in enumerate((0.5, 0.9, 0.1, 0.5, 1.0, 0.0, 0.5)):
+            await store.add_memories(ALICE, (memory(f"k{number}", importance=importance, at=after(-number)),))
+        await change(store, "k5", importance=0.7)
+        orders: dict[MemorySort, list[str]] = {
+            "newest": ["k6", "k5", "k4", "k3", "k2", "k1", "k0"],
+            "oldest": ["k0", "k1", "k2", "k3", "k4", "k5", "k6"],
+            "importance": ["k4", "k1", "k5", "k6", "k3", "k0", "k2"],
+        }
+        for sort, names in orders.items():
+            for limit in range(1, 9):
+                page = await store.list_memories(ALICE, MemoryQuery(limit=limit, sort=sort))
+                found = ids_of(page.items)
+                while page.next is not None:
+                    page = await store.list_memories(ALICE, MemoryQuery(limit=limit, sort=sort, before_id=page.next))
+                    found += ids_of(page.items)
+                assert found == names, (sort, limit)
+
+    async def test_memories_are_listed_by_when_they_were_learned(self, store: Store) -> None:
+        for number in range(4):
+            await store.add_memories(ALICE, (memory(f"k{number}", at=after(10 * number)),))
+        await change(store, "k0", at=after(99), content="Other words")
+        assert await listed(store, since=after(10)) == ["k3", "k2", "k1"]
+        assert await listed(store, until=after(10)) == ["k0"]
+        assert await listed(store, since=after(5), until=after(30), sort="oldest") == ["k1", "k2"]
+        assert await listed(store, since=after(5), until=after(5)) == []
+
     async def test_a_position_that_is_not_known_is_refused(self, store: Store) -> None:
-        with raises(InvalidCursorError):
-            await listed(store, before_id="nothing")
+        for sort in MEMORY_SORTS:
+            with raises(InvalidCursorError):
+                await listed(store, before_id="nothing", sort=sort)
 
     async def test_memories_are_listed_by_every_filter(self, store: Store) -> None:
         plain = memory("plain")

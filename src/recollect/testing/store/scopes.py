@@ -9,19 +9,21 @@ import msgspec
 from recollect.domain.audit import AuditQuery
 from recollect.domain.conversation import ConversationQuery
 from recollect.domain.erasure import Erased
-from recollect.domain.job import JobQuery
+from recollect.domain.holdings import Holdings, days_of, states
+from recollect.domain.job import JOB_STATES, JobQuery
 from recollect.domain.memory import MemoryQuery
 from recollect.domain.note import Note
 from recollect.domain.page import MessageQuery, SearchQuery
 from recollect.domain.passage import Unembedded
 from recollect.domain.preferences import Preferences
+from recollect.domain.price import Cost
 from recollect.domain.scope import Scope
-from recollect.domain.usage import UsageTotals
+from recollect.domain.usage import Spent, UsageTotals
 from recollect.errors import InvalidCursorError, MessageNotFoundError, NotFoundError, RecollectError
 from recollect.ports.store import Store
 from recollect.testing.expect import raises
 from recollect.testing.samples import ALICE, BOB, STRANGER, append, conversation, ids_of, memory, note, turn
-from recollect.testing.store.calls import call, furnish
+from recollect.testing.store.calls import COUNTED, call, furnish
 from recollect.testing.store.dump import dump
 from recollect.testing.store.memories import listed
 
@@ -35,6 +37,7 @@ NOTHING: dict[str, object] = {
     "mark_inactive": (),
     "list_idle": (),
     "search_messages": (),
+    "find_memories": (),
     "list_memories": (),
     "read_passages": (),
     "match_passages": (),
@@ -50,7 +53,10 @@ NOTHING: dict[str, object] = {
     "abandon_request": None,
     "forget_jobs": 0,
     "forget_requests": 0,
-    "usage_totals": UsageTotals(),
+    "usage_totals": UsageTotals(total=Spent(cost=Cost(amount=0.0, currency="EUR"))),
+    "count_holdings": Holdings(
+        memories=states({}), days=days_of(COUNTED, {}, {}, {}), jobs=dict.fromkeys(JOB_STATES, 0)
+    ),
     "list_audit": (),
     "list_damaged": (),
     "erase_user": Erased(),

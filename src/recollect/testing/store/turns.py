@@ -7,7 +7,20 @@ from recollect.domain.turn import Usage
 from recollect.errors import ConversationNotFoundError, InvalidMessageError, RequestInFlightError
 from recollect.ports.store import Store
 from recollect.testing.expect import raises
-from recollect.testing.samples import ALICE, after, answer, append, erasure, ids_of, job, memory, message, start, turn
+from recollect.testing.samples import (
+    ALICE,
+    after,
+    answer,
+    append,
+    context_record,
+    erasure,
+    ids_of,
+    job,
+    memory,
+    message,
+    start,
+    turn,
+)
 from recollect.testing.store.messages import page_ids
 
 
@@ -37,10 +50,11 @@ class TurnConformance:
             metadata={"model": {"name": "m"}},
             usage=Usage(input_tokens=12, output_tokens=3),
             memory_ids=("k1", "k2"),
+            context=context_record(),
         )
         await store.record_turn(ALICE, record)
         (stored,) = await store.list_turns(ALICE, "c1")
-        for name in ("id", "status", "mode", "metadata", "usage", "memory_ids"):
+        for name in ("id", "status", "mode", "metadata", "usage", "memory_ids", "context"):
             assert getattr(stored, name) == getattr(record, name), name
         assert (stored.conversation_id, stored.created_at) == ("c1", after(5))
 
@@ -75,6 +89,17 @@ class TurnConformance:
         assert ids_of(await store.list_turns(ALICE, "c1")) == ["t3", "t1", "t2"]
         with raises(ConversationNotFoundError):
             await store.list_turns(ALICE, "nothing")
+
+    async def test_turns_are_found_by_their_ids(self, store: Store) -> None:
+        for number in (3, 1, 2):
+            await store.record_turn(ALICE, turn(f"t{number}", append("c1", f"m{number}")))
+        await store.record_turn(ALICE, turn("t1", append("c2", "m1"), context=context_record()))
+        found = await store.find_turns(ALICE, "c1", ("t1", "t3", "nothing"))
+        assert [(one.id, one.conversation_id, one.context) for one in found] == [("t3", "c1", None), ("t1", "c1", None)]
+        (other,) = await store.find_turns(ALICE, "c2", ("t1",))
+        assert other.context == context_record()
+        with raises(ConversationNotFoundError):
+            await store.find_turns(ALICE, "nothing", ("t1",))
 
     async def test_a_turn_of_nothing_but_erased_messages_is_not_recorded(self, store: Store) -> None:
         await store.record_turn(ALICE, turn("t1", append("c1", "m1")))

@@ -6,6 +6,7 @@ import asyncio
 
 import msgspec
 
+from recollect.domain.price import Cost, Price, Prices
 from recollect.domain.turn import Usage
 from recollect.domain.usage import UNNAMED_MODEL, Share, Spent, UsageQuery, UsageTotals
 from recollect.ports.store import Store
@@ -89,6 +90,25 @@ class UsageConformance:
         await store.erase_message(ALICE, "c1", "m1", erasure())
         await store.record_turn(ALICE, turn("t2", append("c1", "m1"), usage=SPENT))
         assert await store.usage_totals(ALICE, UsageQuery()) == UsageTotals()
+
+    async def test_usage_comes_to_what_it_costs_at_the_given_prices(self, store: Store) -> None:
+        million = Usage(input_tokens=1_000_000, output_tokens=500_000)
+        await store.record_usage(ALICE, usage("u1", model="large", usage=million, conversation_id="c1"))
+        await store.record_usage(ALICE, usage("u2", model="small", conversation_id="c1", job_id="j1"))
+        await store.record_usage(ALICE, usage("u3", model="small", kind="title", conversation_id="c2"))
+        prices = Prices(currency="EUR", of={"large": Price(input=0.1, output=0.4)})
+        totals = await store.usage_totals(ALICE, UsageQuery(prices=prices))
+        assert totals.total.cost == Cost(amount=0.3, currency="EUR", unpriced_tokens=14)
+        assert {one.name: one.spent.cost for one in totals.by_model} == {
+            "large": Cost(amount=0.3, currency="EUR"),
+            "small": None,
+        }
+        assert totals.by_conversation[0].spent.cost == Cost(amount=0.3, currency="EUR", unpriced_tokens=7)
+        assert [one.spent.cost for one in (*totals.by_job, *totals.by_conversation[1:])] == [None, None]
+        free = Prices(currency="EUR", of={"small": Price(input=0, output=0), **prices.of})
+        totals = await store.usage_totals(ALICE, UsageQuery(prices=free, conversation_id="c2"))
+        assert totals.total.cost == Cost(amount=0.0, currency="EUR")
+        assert (await store.usage_totals(ALICE, UsageQuery())).total.cost is None
 
     async def test_nothing_of_another_user_is_counted(self, store: Store) -> None:
         guide = msgspec.structs.replace(ALICE, agent="guide")

@@ -63,25 +63,40 @@ UPDATE conversations SET
     revision = :revision, rewritten = :rewritten, has_erased = :has_erased, checksum = :checksum
 WHERE tenant_id = :tenant AND user_id = :user AND number = :number;
 
+-- snippet: of_list
+tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived AND is_active = :active
+
 -- name: newest_conversations
 -- The newest conversations of one agent, active or not.
 SELECT {conversation_columns} FROM conversations
-WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
-    AND is_active = :active
+WHERE {of_list}
 ORDER BY last_activity_at DESC, id DESC
 LIMIT :limit;
 
 -- name: older_conversations
 -- The conversations of one agent, active or not, after a position.
 SELECT {conversation_columns} FROM conversations
-WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
-    AND is_active = :active AND (last_activity_at, id) < (:activity, :after_id)
+WHERE {of_list} AND (last_activity_at, id) < (:activity, :after_id)
+ORDER BY last_activity_at DESC, id DESC
+LIMIT :limit;
+
+-- name: pinned_conversations
+-- The pinned ones of these; they have an index of their own.
+SELECT {conversation_columns} FROM conversations
+WHERE {of_list} AND is_pinned AND (last_activity_at, id) < (:activity, :after_id)
+ORDER BY last_activity_at DESC, id DESC
+LIMIT :limit;
+
+-- name: unpinned_conversations
+-- Those of these that are not pinned; the pinned ones among them are passed by.
+SELECT {conversation_columns} FROM conversations
+WHERE {of_list} AND NOT is_pinned AND (last_activity_at, id) < (:activity, :after_id)
 ORDER BY last_activity_at DESC, id DESC
 LIMIT :limit;
 
 -- name: titled_conversations
 -- The titles that a person gave to conversations of one agent, after a position, newest activity first.
-SELECT title, last_activity_at, id FROM conversations
+SELECT title, last_activity_at, id, is_pinned FROM conversations
 WHERE tenant_id = :tenant AND user_id = :user AND agent = :agent AND is_archived = :archived
     AND title_source = 'user' AND (last_activity_at, id) < (:activity, :after_id)
 ORDER BY last_activity_at DESC, id DESC

@@ -10,6 +10,10 @@ tenant_id = :tenant AND user_id = :user
 -- One memory.
 SELECT {memory_columns} FROM memories WHERE {of_user} AND id = :id;
 
+-- name: find_memories
+-- These memories, but for those that are deleted, the first added first.
+SELECT {memory_columns} FROM memories WHERE {of_user} AND id {in_ids} AND deleted_at IS NULL ORDER BY number;
+
 -- name: lock_memory
 -- One memory, held until the transaction ends.
 SELECT {memory_columns} FROM memories WHERE {of_user} AND id = :id {for_update};
@@ -53,10 +57,32 @@ WHERE {of_user} AND id = :id;
 UPDATE memories SET access_count = access_count + 1, last_accessed_at = :at
 WHERE {of_user} AND id {in_ids};
 
--- name: page_memories
+-- name: memory_place
+-- The places of a memory in all lists.
+SELECT number, importance FROM memories WHERE {of_user} AND id = :id;
+
+-- name: newest_memories
 -- Memories by filter, newest first.
 SELECT number, {memory_columns} FROM memories
-WHERE {of_user} AND number < :before AND deleted_at IS NULL
+WHERE {of_user} AND number < :before AND {memory_filters}
+ORDER BY number DESC LIMIT :limit;
+
+-- name: first_memories
+-- Memories by filter, oldest first.
+SELECT number, {memory_columns} FROM memories
+WHERE {of_user} AND number > :before AND {memory_filters}
+ORDER BY number LIMIT :limit;
+
+-- name: weightiest_memories
+-- Memories by filter, those that matter most first, then newest first.
+SELECT number, {memory_columns} FROM memories
+WHERE {of_user} AND (importance, number) < (:importance, :before) AND {memory_filters}
+ORDER BY importance DESC, number DESC LIMIT :limit;
+
+-- snippet: memory_filters
+deleted_at IS NULL
+    AND (CAST(:since AS BIGINT) IS NULL OR created_at >= :since)
+    AND (CAST(:until AS BIGINT) IS NULL OR created_at < :until)
     AND (CAST(:memory_type AS TEXT) IS NULL OR memory_type = :memory_type)
     AND (CAST(:category AS TEXT) IS NULL OR category = :category)
     AND (CAST(:origin AS TEXT) IS NULL OR origin = :origin)
@@ -66,7 +92,6 @@ WHERE {of_user} AND number < :before AND deleted_at IS NULL
     AND (CAST(:as_of AS BIGINT) IS NOT NULL OR (superseded_by IS NULL AND valid_to IS NULL))
     AND (CAST(:as_of AS BIGINT) IS NULL OR (
         COALESCE(valid_from, created_at) <= :as_of AND (valid_to IS NULL OR valid_to > :as_of)))
-ORDER BY number DESC LIMIT :limit;
 
 -- snippet: in_flags_pinned
 IN (:pinned_low, :pinned_high)

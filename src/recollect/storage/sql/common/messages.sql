@@ -110,11 +110,30 @@ SELECT {message_columns} FROM messages WHERE {of_conversation} AND parent_id = :
 
 -- name: answers
 -- The ids of the messages that answer some of these, each with the one that it answers.
-SELECT parent_id, id FROM messages WHERE {of_conversation} AND parent_id {in_ids} ORDER BY seq;
+SELECT parent_id, id, seq FROM messages WHERE {of_conversation} AND parent_id {in_ids} ORDER BY seq;
 
 -- name: roots
 -- The ids of the messages that answer none.
-SELECT parent_id, id FROM messages WHERE {of_conversation} AND parent_id IS NULL ORDER BY seq;
+SELECT parent_id, id, seq FROM messages WHERE {of_conversation} AND parent_id IS NULL ORDER BY seq;
+
+-- name: run_starts
+-- From a place on, the messages that do not answer the one before them, each with the place of what it answers and with
+-- the message before it.
+SELECT seq, (
+    SELECT p.seq FROM messages p
+    WHERE p.tenant_id = :tenant AND p.user_id = :user AND p.conversation_no = :conversation AND p.id = walked.parent_id
+) AS parent_seq, before_seq, before_id
+FROM (
+    SELECT seq, parent_id, LAG(seq) OVER in_order AS before_seq, LAG(id) OVER in_order AS before_id
+    FROM messages WHERE {of_conversation} AND seq >= :first
+    WINDOW in_order AS (ORDER BY seq)
+) walked
+WHERE before_id IS NULL OR parent_id IS NULL OR parent_id <> before_id
+ORDER BY seq;
+
+-- name: last_message
+-- The last message of a conversation, on whichever branch.
+SELECT seq, id FROM messages WHERE {of_conversation} ORDER BY seq DESC LIMIT 1;
 
 -- name: move_message
 -- A message under another parent.
@@ -131,30 +150,35 @@ WHERE c.number = m.conversation_no AND m.tenant_id = :tenant AND m.user_id = :us
 
 -- name: matching_places
 -- Messages of one user by number, each with the place of its conversation among the others; CROSS as above.
-SELECT m.number, c.id, c.agent, c.is_archived, c.last_activity_at
+SELECT m.number, c.id, c.agent, c.is_archived, c.is_pinned, c.last_activity_at
 FROM messages m CROSS JOIN conversations c
 WHERE c.number = m.conversation_no AND m.tenant_id = :tenant AND m.user_id = :user
     AND c.tenant_id = :tenant AND c.user_id = :user AND m.number {in_numbers};
+
+-- snippet: turn_columns
+id, status, mode, metadata, input_tokens, output_tokens, memory_ids, created_at, context, checksum
 
 -- name: insert_turn
 -- One turn.
 INSERT INTO turns (
     tenant_id, user_id, conversation_no, id, status, mode, metadata, input_tokens, output_tokens, memory_ids,
-    created_at, checksum
+    created_at, context, checksum
 ) VALUES (
     :tenant, :user, :conversation, :id, :status, :mode, :metadata, :input_tokens, :output_tokens, :memory_ids,
-    :created_at, :checksum
+    :created_at, :context, :checksum
 );
 
--- name: find_turn
--- One turn.
-SELECT id, status, mode, metadata, input_tokens, output_tokens, memory_ids, created_at, checksum
-FROM turns WHERE {of_conversation} AND id = :id;
+-- name: has_turn
+-- Whether a turn is stored.
+SELECT id FROM turns WHERE {of_conversation} AND id = :id;
+
+-- name: find_turns
+-- These turns, oldest first.
+SELECT {turn_columns} FROM turns WHERE {of_conversation} AND id {in_ids} ORDER BY number;
 
 -- name: list_turns
 -- The turns of a conversation, oldest first.
-SELECT id, status, mode, metadata, input_tokens, output_tokens, memory_ids, created_at, checksum
-FROM turns WHERE {of_conversation} ORDER BY number;
+SELECT {turn_columns} FROM turns WHERE {of_conversation} ORDER BY number;
 
 -- name: delete_turn
 -- One turn.

@@ -18,9 +18,7 @@ SELECT tenant_id, user_id, {conversation_of}, {message_columns} FROM messages t;
 
 -- name: walk_turns
 -- All turns, each with the id of its conversation.
-SELECT tenant_id, user_id, {conversation_of},
-    id, status, mode, metadata, input_tokens, output_tokens, memory_ids, created_at, checksum
-FROM turns t;
+SELECT tenant_id, user_id, {conversation_of}, {turn_columns} FROM turns t;
 
 -- name: walk_archive_batches
 -- All archived batches, each with the id of its conversation.

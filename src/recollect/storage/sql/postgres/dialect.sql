@@ -34,6 +34,16 @@ DELETE FROM message_terms WHERE tenant_id = :tenant AND user_id = :user AND numb
 -- snippet: vector_bytes
 recollect_vector_bytes(v.vector)
 
+-- snippet: content_bytes
+OCTET_LENGTH(content)
+
+-- snippet: notes_bytes
+OCTET_LENGTH(notes)
+
+-- name: database_size
+-- The bytes of the whole database, or NULL where that may not be asked.
+SELECT CASE WHEN has_database_privilege(current_database(), 'CONNECT') THEN pg_database_size(current_database()) END;
+
 -- name: matching_messages
 -- The messages of the transaction's scope that hold a term, with how many of the terms each holds.
 SELECT number, CAST(held AS BIGINT) FROM recollect_matching(:ids, array_fill(CAST(1 AS BIGINT), ARRAY[cardinality(:ids)]));

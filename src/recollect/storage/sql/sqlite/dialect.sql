@@ -11,6 +11,16 @@ IN (SELECT value FROM json_each(:ids))
 -- snippet: vector_bytes
 v.vector
 
+-- snippet: content_bytes
+LENGTH(CAST(content AS BLOB))
+
+-- snippet: notes_bytes
+LENGTH(CAST(notes AS BLOB))
+
+-- name: database_size
+-- The bytes of the whole database file.
+SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size();
+
 -- name: user_vectors
 -- The vectors of a user's messages by one model, after a number.
 SELECT number, vector FROM vectors
