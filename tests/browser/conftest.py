@@ -9,7 +9,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright, expect
 
+from recollect.testing.models import ScriptedModelServer
 from tests.support.browsing import Visit, launch, visiting
+from tests.support.played_model import ALONE, played_model
 from tests.support.server_process import Served, served
 
 HERE = Path(__file__).parent
@@ -46,4 +48,34 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 async def visit(browser: Browser, site: Served) -> AsyncIterator[Visit]:
     """Somebody at a desk, in the light, who was never here."""
     async with visiting(browser, f"http://127.0.0.1:{site.port}") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModelServer]:
+    """The model behind `talking`: it answers from a script, and then with the user's own words."""
+    with played_model() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def talking(model: ScriptedModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server that asks the scripted model and does no jobs; it summarises at once, by itself."""
+    folder = tmp_path_factory.mktemp("talking")
+    environ = {
+        **ALONE,
+        "RECOLLECT_MODEL_URL": model.url,
+        "RECOLLECT_MODEL_PRICES": '{"small": {"input": 1000, "output": 2000}}',
+        "RECOLLECT_HISTORY_WHEN": "inline",
+        "RECOLLECT_HISTORY_SUMMARISER": "extractive",
+    }
+    with served(f"sqlite:///{folder / 'recollect.db'}", folder, environ) as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def talk(browser: Browser, talking: Served, model: ScriptedModelServer) -> AsyncIterator[Visit]:
+    """Somebody at a desk who talks with the scripted model."""
+    model.script()
+    async with visiting(browser, f"http://127.0.0.1:{talking.port}") as opened:
         yield opened

@@ -148,7 +148,7 @@ test("older pages come before what is shown", async () => {
   await conversation.loadOlder();
   await conversation.loadOlder();
   expect([state().messages.map((one) => one.seq), state().older]).toEqual([[1, 2, 3, 4], null]);
-  expect(server.seen.length).toBe(2);
+  expect(server.seen.filter((one) => one.url.includes("before=")).length).toBe(1);
 });
 
 test("an edit answers the parent of the message that it replaces", async () => {
@@ -170,6 +170,21 @@ test("a temporary chat sends what was said along and keeps nothing", async () =>
   expect(bodies.map((one) => one.temporary)).toEqual([true, true]);
   expect(bodies[1]?.new_messages.map((one) => one.content)).toEqual(["one", "Hello", "two"]);
   expect([shelf.things.size, archiveShelf.things.size, state().messages.length]).toEqual([0, 0, 4]);
+});
+
+test("a conversation in which nothing was said is begun once, so that what is being written stays", async () => {
+  const { conversation, state } = page();
+  const { id } = state();
+  conversation.begin();
+  expect(state().id).toBe(id);
+  conversation.begin(true);
+  expect([state().id === id, state().isTemporary]).toEqual([false, true]);
+  server.on(/POST \/api\/chat$/, stream(turn())).on(/GET/, opened([message(1)]));
+  conversation.begin();
+  await conversation.send("Hi");
+  const said = state().id;
+  conversation.begin();
+  expect(state().id === said).toBe(false);
 });
 
 test("messages that the client keeps are archived after so many, when left, and by the page that leaves", async () => {
@@ -261,33 +276,21 @@ test("older messages that were read stay when a turn is added, also on a branch"
   expect([state().messages.map((one) => one.id), state().older]).toEqual([["m1", "m2", "m3", "s", "m4", "m9"], null]);
 });
 
-test("another branch is shown to its end: as it was left, or else as an export tells", async () => {
-  const { conversation } = page();
-  const record = (id: string, parent_id: string | null) => ({ kind: "message", id, parent_id });
+test("another branch is shown to its end, and around the place where it parts", async () => {
+  const { conversation, state } = page();
   server.on(
     /GET \/api\/conversations\/c$/,
     json({ id: "c", head_id: "a2", messages: [message(3, "u2"), message(4, "a2")], next: null }),
-    json({ id: "c", head_id: "b1", messages: [message(1, "u1")], next: null }),
+    json({ id: "c", head_id: "b1", messages: [message(1, "u1"), message(2, "b1")], next: null }),
   );
-  server.on(
-    /export/,
-    json([
-      { kind: "conversation", id: "c" },
-      record("u1", null),
-      record("a1", "u1"),
-      record("u2", null),
-      record("b1", "a1"),
-      record("a2", "u2"),
-    ]),
-  );
-  server.on(/PATCH/, json({}));
+  server.on(/messages/, json({ items: [], next: null })).on(/PATCH/, json({}));
   await conversation.open("c");
-  await conversation.selectBranch("u1");
-  await conversation.selectBranch("u2");
-  const heads = server.seen
-    .filter((one) => one.method === "PATCH")
-    .map((one) => (one.body as { head_id: string }).head_id);
-  expect([heads, server.seen.filter((one) => one.url.includes("export")).length]).toEqual([["b1", "a2"], 1]);
+  await conversation.selectBranch("b1", { messageId: "u1", step: -1 });
+  expect(server.seen.find((one) => one.method === "PATCH")?.body).toEqual({ head_id: "b1" });
+  expect(state().messages.map((one) => one.id)).toEqual(["u1", "b1"]);
+  expect(state()).toMatchObject({ switched: { messageId: "u1" }, target: { messageId: "u1", isQuiet: true } });
+  conversation.settled();
+  expect(state().switched).toBeNull();
 });
 
 test("a memory that is changed or forgotten shows so under every reply", async () => {

@@ -196,7 +196,8 @@ async function lived(hash: string, unsent: Unsent[] = []) {
   const router = createRouter(window);
   const page = browser();
   const actions = { refreshLists: async () => undefined };
-  await live(page.made, { archive, outbox, conversation, removals, router, actions });
+  const notices = createNotices();
+  await live(page.made, { archive, outbox, conversation, removals, router, notices, actions });
   await vi.advanceTimersByTimeAsync(10);
   const state = (): ConversationState => conversation.store.getState();
   return { page, calls, server, window, router, conversation, removals, state };

@@ -5,7 +5,7 @@ import { suggestionsOf } from "../src/state/suggestions";
 
 const message = (id: string, role: Message["role"] = "user") => ({ id, role, content: id }) as Message;
 const MESSAGES = [message("a"), message("b", "assistant"), message("t", "tool"), message("s", "summary"), message("c")];
-const NOTHING = { messages: MESSAGES, pending: null, hasDraft: false, draftId: null };
+const NOTHING = { messages: MESSAGES, pending: null, newer: null, hasDraft: false, draftId: null };
 const kinds = (rows: ReturnType<typeof rowsOf>) => rows.map((row) => `${row.kind} ${row.key}`);
 
 test("outputs of tools have no row of their own, summaries have one", () => {
@@ -19,7 +19,13 @@ test("what is being sent and written comes last", () => {
 
 test("once a reply is stored it is not shown twice", () => {
   const messages = [...MESSAGES, message("r", "assistant")];
-  const rows = rowsOf({ messages, pending: { key: "k", text: "c", problem: null }, hasDraft: true, draftId: "r" });
+  const rows = rowsOf({
+    ...NOTHING,
+    messages,
+    pending: { key: "k", text: "c", problem: null },
+    hasDraft: true,
+    draftId: "r",
+  });
   expect(kinds(rows).slice(-2)).toEqual(["message c", "message r"]);
 });
 
@@ -29,6 +35,11 @@ test("a branch hides what follows the place where it begins, until it is stored"
   expect(kinds(branch("a"))).toEqual(["message a", "pending pending", "draft draft"]);
   expect(kinds(branch(null))).toEqual(["pending pending", "draft draft"]);
   expect(kinds(branch("not read yet")).length).toBe(6);
+});
+
+test("what is being said is not shown far above the end", () => {
+  const pending = { key: "k", text: "Hi", problem: null };
+  expect(kinds(rowsOf({ ...NOTHING, newer: "c", pending, hasDraft: true })).at(-1)).toBe("message c");
 });
 
 test("answering again says nothing anew", () => {

@@ -34,6 +34,8 @@ export interface ChatOptions {
 }
 
 const ATTEMPTS = 6;
+/** A server that was killed while it answered is known to be dead after twenty seconds; until then a retry is refused. */
+const ATTEMPTS_WHILE_BUSY = 12;
 const FIRST_WAIT = 300;
 const LONGEST_WAIT = 5_000;
 
@@ -85,7 +87,8 @@ export async function* chat(
       // A server that was started again knows nothing of the stream; the key finds what it saved, or takes the turn.
       const isForgotten = messageId !== null && problem.status === 404;
       if (isForgotten) messageId = null;
-      if ((!problem.isPassing && !isForgotten) || attempt >= ATTEMPTS) throw problem;
+      const attempts = problem.code === "request_in_flight" ? ATTEMPTS_WHILE_BUSY : ATTEMPTS;
+      if ((!problem.isPassing && !isForgotten) || attempt >= attempts) throw problem;
       await wait(Math.min(FIRST_WAIT * 2 ** (attempt - 1), LONGEST_WAIT), signal);
     }
     // A turn that could not be recorded ends with an error and nothing after it; following it again tells no more.

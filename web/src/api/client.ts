@@ -1,6 +1,7 @@
 import { asProblem, problemOf } from "./problem";
 
 export interface RequestOptions {
+  /** Sent as JSON, unless it is a file. */
   body?: unknown;
   query?: Record<string, string | number | boolean | null | undefined>;
   /** The same key and body again have one effect. */
@@ -38,12 +39,14 @@ export class Client {
 
   /** The whole answer, for streams and downloads; one that is no success throws its problem. */
   async answer(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
-    const headers: Record<string, string> = { Accept: options.accept ?? "application/json", ...options.headers };
+    const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
     if (options.body !== undefined) headers["Content-Type"] = "application/json";
+    Object.assign(headers, options.headers);
     if (options.key !== undefined) headers["Idempotency-Key"] = options.key;
     if (options.version !== undefined) headers["If-Match"] = `"${options.version}"`;
     const init: RequestInit = { method, headers, credentials: "same-origin" };
-    if (options.body !== undefined) init.body = JSON.stringify(options.body);
+    if (options.body !== undefined)
+      init.body = options.body instanceof Blob ? options.body : JSON.stringify(options.body);
     if (options.outlives) init.keepalive = true;
     if (options.signal) init.signal = options.signal;
     let answer: Response;

@@ -5,12 +5,15 @@ import type { ServerSettings } from "../api/types";
 import { createArchive, type Unarchived } from "../state/archive";
 import { createConversation } from "../state/conversation";
 import { createDrafts } from "../state/drafts";
+import { createInspector } from "../state/inspector";
 import { createLayout } from "../state/layout";
+import { createMemoryView } from "../state/memoryView";
 import { createNotices } from "../state/notices";
 import { createOutbox, type Unsent } from "../state/outbox";
 import { createRemovals } from "../state/removals";
 import { createRouter } from "../state/route";
 import { browserShelf } from "../state/shelf";
+import { browserTabs } from "../state/tabs";
 import { createTheme } from "../state/theme";
 import { createConversationActions } from "./conversationActions";
 
@@ -34,7 +37,8 @@ export function compose(window: Window & typeof globalThis) {
   const storage = storageOf(window);
   const notices = createNotices();
   const router = createRouter(window);
-  const outbox = createOutbox(browserShelf<Unsent>("recollect-outbox"));
+  const tabs = browserTabs(window);
+  const outbox = createOutbox(browserShelf<Unsent>("recollect-outbox"), tabs);
   const archive = createArchive({
     client,
     shelf: browserShelf<Unarchived>("recollect-archive"),
@@ -44,16 +48,22 @@ export function compose(window: Window & typeof globalThis) {
       return told ? { everyMessages: told.every_messages, everyMinutes: told.every_minutes } : USUAL_RULES;
     },
   });
-  const conversation = createConversation({ client, outbox, archive });
+  const conversation = createConversation({
+    client,
+    outbox,
+    archive,
+    isTemporary: router.store.getState().route.page === "temporary",
+  });
   const removals = createRemovals((error) =>
     notices.tell(`Not deleted: ${asProblem(error).message}`, { kind: "problem" }),
   );
-  const actions = createConversationActions({ client, queries, notices, removals, router, conversation });
+  const actions = createConversationActions({ client, queries, notices, removals, router, conversation, archive });
   return {
     client,
     queries,
     notices,
     router,
+    tabs,
     outbox,
     archive,
     conversation,
@@ -62,6 +72,8 @@ export function compose(window: Window & typeof globalThis) {
     drafts: createDrafts(storage),
     theme: createTheme(window.document.documentElement, storage),
     layout: createLayout(),
+    memoryView: createMemoryView(),
+    inspector: createInspector(),
   };
 }
 

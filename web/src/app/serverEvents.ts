@@ -2,6 +2,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import { sleep } from "../api/chat";
 import type { Client } from "../api/client";
 import { readEvents, type ServerEvent } from "../api/events";
+import type { Archive } from "../state/archive";
 import type { ConversationStore } from "../state/conversation";
 import type { Notices } from "../state/notices";
 import { SETTINGS_KEY } from "./compose";
@@ -11,6 +12,7 @@ interface Parts {
   client: Client;
   queries: QueryClient;
   conversation: ConversationStore;
+  archive: Archive;
   actions: ConversationActions;
   notices: Notices;
 }
@@ -27,36 +29,50 @@ const TOGETHER = 400;
  */
 export function listen(document: Document, parts: Parts): void {
   let listening: AbortController | null = null;
+  let isFirst = true;
   const update = () => {
     if (document.visibilityState === "hidden") {
       listening?.abort();
       listening = null;
     } else if (!listening) {
       listening = new AbortController();
-      void keepListening(parts, listening.signal);
+      void keepListening(parts, listening.signal, isFirst);
+      isFirst = false;
     }
   };
   document.addEventListener("visibilitychange", update);
   update();
 }
 
-async function keepListening(parts: Parts, signal: AbortSignal): Promise<void> {
+async function keepListening(parts: Parts, signal: AbortSignal, isNew: boolean): Promise<void> {
   const tell = createTeller(parts);
   let wait = FIRST_WAIT;
-  let isFirst = true;
+  let isFirst = isNew;
   while (!signal.aborted) {
     try {
       const answer = await parts.client.answer("GET", "/api/events", { accept: "text/event-stream", signal });
       wait = FIRST_WAIT;
-      if (!isFirst) tell("overflow");
-      isFirst = false;
+      if (!isFirst) {
+        tell("overflow");
+        takeUpAgain(parts);
+      }
       if (answer.body) for await (const event of readEvents(answer.body)) tell(event.event, idOf(event));
     } catch {
       // Away or refused; the pages themselves say so where it matters.
     }
+    isFirst = false;
     await sleep(wait, signal).catch(() => undefined);
     wait = Math.min(wait * 2, LONGEST_WAIT);
   }
+}
+
+/** Do what could not be done while the server was away. */
+function takeUpAgain({ conversation, archive }: Parts): void {
+  void archive.flush();
+  const { id, pending, problem, conversation: opened, messages } = conversation.store.getState();
+  if (pending) {
+    if (pending.problem?.isPassing) void conversation.retry();
+  } else if (problem?.isPassing && !opened && !messages.length) void conversation.open(id);
 }
 
 /** Collect what events ask for, and do it once per burst. */
@@ -72,6 +88,8 @@ function createTeller({ queries, conversation, actions, notices }: Parts) {
     if (isAll || kinds.has("memory")) void queries.invalidateQueries({ queryKey: ["memories"] });
     if (isAll || kinds.has("notes")) void queries.invalidateQueries({ queryKey: ["notes"] });
     if (isAll || kinds.has("job")) void queries.invalidateQueries({ queryKey: ["jobs"] });
+    // It counts all of these.
+    void queries.invalidateQueries({ queryKey: ["overview"] });
     if (isAll || kinds.has("settings")) void queries.invalidateQueries({ queryKey: SETTINGS_KEY });
     if (isAll || kinds.has("visible")) {
       const { draft, isTemporary, conversation: stored } = conversation.store.getState();

@@ -1,13 +1,10 @@
 import { createStore } from "zustand/vanilla";
 import type { Client } from "../api/client";
-import { asProblem } from "../api/problem";
+import { asProblem, type Problem } from "../api/problem";
+import { byConversation, bytesOf, chunked, inOrder, nameOf, type Unarchived } from "./archiveBatches";
 import type { Shelf } from "./shelf";
 
-/** A message that only this client has: the server's policy leaves it to the client to archive. */
-export interface Unarchived {
-  conversationId: string;
-  message: { id: string; role: "user" | "assistant" | "tool"; content: string; created_at: string };
-}
+export type { Unarchived } from "./archiveBatches";
 
 export interface ArchiveState {
   waiting: Unarchived[];
@@ -23,10 +20,13 @@ export interface ArchiveRules {
 /** How a page that is being left sends its last words: it cannot wait for an answer. */
 export type Beacon = (url: string, text: string) => boolean;
 
-/** What one beacon may hold; browsers allow 64 kB for all that are under way. */
-export const BEACON_BYTES = 30_000;
+/** What beacons may hold; browsers allow 64 kB for all that are under way. */
+export const BEACON_BYTES = 60_000;
+/** What one request may hold; the server takes five times as much. */
+export const REQUEST_BYTES = 1_000_000;
 const FIRST_WAIT = 1_000;
 const LONGEST_WAIT = 60_000;
+const PATH = "/api/chat/session/archive_messages";
 
 interface Parts {
   client: Client;
@@ -41,46 +41,69 @@ const afterwards = (work: () => void, milliseconds: number) => {
   return () => clearTimeout(timer);
 };
 
+const bodyOf = (id: string, batch: Unarchived[]) => ({
+  session_id: id,
+  messages_batch: batch.map((one) => one.message),
+});
+
 /** Archive messages in batches: after so many, after a while, when a conversation is left and when the page is. */
 export function createArchive({ client, shelf, beacon, rules, later = afterwards }: Parts) {
   const store = createStore<ArchiveState>(() => ({ waiting: [], failure: null }));
   const tokens = new Map<string, { token: string; until: number }>();
   let wait = FIRST_WAIT;
   let cancelTimer: (() => void) | null = null;
-  let running: Promise<void> | null = null;
+  let last: Promise<void> = Promise.resolve();
+  /** Clocks go back and names are random, so each message is counted; a later page counts on from the highest. */
+  let place = 0;
 
-  const schedule = (milliseconds: number) => {
+  const stopTimer = () => {
     cancelTimer?.();
-    cancelTimer = later(() => void flush(), milliseconds);
+    cancelTimer = null;
   };
 
-  async function flush(conversationId?: string): Promise<void> {
-    if (running) await running;
-    running = send(conversationId).finally(() => {
-      running = null;
-    });
-    return running;
+  const schedule = (milliseconds: number) => {
+    stopTimer();
+    cancelTimer = later(() => {
+      cancelTimer = null;
+      void flush();
+    }, milliseconds);
+  };
+
+  /** Archive what waits, of all conversations or of one; whoever calls meanwhile comes next. */
+  function flush(conversationId?: string): Promise<void> {
+    last = last.then(() => send(conversationId));
+    return last;
   }
 
-  async function send(conversationId?: string): Promise<void> {
-    const batches = byConversation(store.getState().waiting, conversationId);
-    for (const [id, batch] of batches) {
-      try {
-        await client.post("/api/chat/session/archive_messages", {
-          session_id: id,
-          messages_batch: batch.map((one) => one.message),
-        });
-        await letGo(batch);
-        wait = FIRST_WAIT;
-        store.setState({ failure: null });
-      } catch (error) {
-        const problem = asProblem(error);
-        store.setState({ failure: problem.message });
-        schedule(wait);
-        wait = Math.min(wait * 2, LONGEST_WAIT);
-        return;
-      }
+  async function send(only?: string): Promise<void> {
+    let failure: Problem | null = null;
+    for (const [id, batch] of byConversation(store.getState().waiting, only)) {
+      const problem = await sendAll(id, batch);
+      failure ??= problem;
+      // One conversation that is refused does not hold up the others, but a server that is away is asked no more.
+      if (problem?.isPassing) break;
     }
+    const { waiting, failure: before } = store.getState();
+    store.setState({ failure: failure?.message ?? (only === undefined || !waiting.length ? null : before) });
+    if (failure) {
+      schedule(wait);
+      wait = Math.min(wait * 2, LONGEST_WAIT);
+    } else {
+      wait = FIRST_WAIT;
+      if (!waiting.length) stopTimer();
+    }
+  }
+
+  async function sendAll(id: string, batch: Unarchived[]): Promise<Problem | null> {
+    for (const chunk of chunked(batch, REQUEST_BYTES)) {
+      try {
+        await client.post(PATH, bodyOf(id, chunk));
+      } catch (error) {
+        return asProblem(error);
+      }
+      await letGo(chunk);
+    }
+    return null;
   }
 
   async function letGo(batch: Unarchived[]): Promise<void> {
@@ -95,9 +118,10 @@ export function createArchive({ client, shelf, beacon, rules, later = afterwards
 
     /** Read what an earlier page left, and archive it. */
     async load(): Promise<void> {
-      const found = await shelf.all().catch(() => []);
+      const found = inOrder((await shelf.all().catch(() => [])).map(([, one]) => one));
+      place = Math.max(place, found.at(-1)?.place ?? 0);
       const known = new Set(store.getState().waiting.map(nameOf));
-      const more = found.map(([, one]) => one).filter((one) => !known.has(nameOf(one)));
+      const more = found.filter((one) => !known.has(nameOf(one)));
       if (more.length) {
         store.setState((state) => ({ waiting: [...more, ...state.waiting] }));
         await flush();
@@ -106,28 +130,48 @@ export function createArchive({ client, shelf, beacon, rules, later = afterwards
 
     /** Keep messages until they are archived. */
     async add(messages: Unarchived[]): Promise<void> {
-      store.setState((state) => ({ waiting: [...state.waiting, ...messages] }));
-      await Promise.all(messages.map((one) => shelf.put(nameOf(one), one).catch(() => undefined)));
-      await Promise.all([...new Set(messages.map((one) => one.conversationId))].map(renew));
+      place = Math.max(place, Date.now());
+      const placed = messages.map((one) => ({ ...one, place: ++place }));
+      store.setState((state) => ({ waiting: [...state.waiting, ...placed] }));
+      await Promise.all(placed.map((one) => shelf.put(nameOf(one), one).catch(() => undefined)));
+      await Promise.all([...new Set(placed.map((one) => one.conversationId))].map(renew));
       if (store.getState().waiting.length >= rules().everyMessages) await flush();
       else if (!cancelTimer) schedule(rules().everyMinutes * 60_000);
     },
 
-    /** Hand everything to the browser as the page is left; what it refuses stays on the shelf for the next page. */
+    /** Give up what waits of a conversation that is erased, for archiving it would bring it back. */
+    async forget(conversationId: string): Promise<void> {
+      await letGo(store.getState().waiting.filter((one) => one.conversationId === conversationId));
+    },
+
+    /**
+     * Hand what fits to the browser as the page is left; the rest stays on the shelf for the next page.
+     *
+     * Beacons overtake each other, so that a conversation gets one, with its oldest messages.
+     */
     leave(): number {
       let handed = 0;
+      let room = BEACON_BYTES;
       for (const [id, batch] of byConversation(store.getState().waiting)) {
-        const held = tokens.get(id);
-        if (!held) continue;
-        for (const chunk of chunked(batch)) {
-          const text = JSON.stringify({ session_id: id, messages_batch: chunk.map((one) => one.message) });
-          const url = `/api/chat/session/archive_messages?archive_token=${encodeURIComponent(held.token)}`;
-          if (beacon(url, text)) handed += chunk.length;
-        }
+        const [first = []] = chunked(batch, room);
+        const bytes = first.reduce((sum, one) => sum + bytesOf(one), 0);
+        if (bytes > room || !hand(id, first)) continue;
+        room -= bytes;
+        handed += first.length;
       }
       return handed;
     },
   };
+
+  function hand(id: string, chunk: Unarchived[]): boolean {
+    const held = tokens.get(id);
+    if (!held || held.until <= Date.now()) {
+      // Without a token only the session vouches for it, which a beacon may not use.
+      client.answer("POST", PATH, { body: bodyOf(id, chunk), outlives: true }).catch(() => undefined);
+      return true;
+    }
+    return beacon(`${PATH}?archive_token=${encodeURIComponent(held.token)}`, JSON.stringify(bodyOf(id, chunk)));
+  }
 
   /** Have a token at hand, for a page that is left has no time to ask for one. */
   async function renew(conversationId: string): Promise<void> {
@@ -148,32 +192,3 @@ export function createArchive({ client, shelf, beacon, rules, later = afterwards
 }
 
 export type Archive = ReturnType<typeof createArchive>;
-
-function nameOf(one: Unarchived): string {
-  return `${one.conversationId}\n${one.message.id}`;
-}
-
-function byConversation(waiting: Unarchived[], only?: string): Map<string, Unarchived[]> {
-  const found = new Map<string, Unarchived[]>();
-  for (const one of waiting) {
-    if (only === undefined || one.conversationId === only) {
-      found.set(one.conversationId, [...(found.get(one.conversationId) ?? []), one]);
-    }
-  }
-  return found;
-}
-
-function chunked(batch: Unarchived[]): Unarchived[][] {
-  const chunks: Unarchived[][] = [];
-  let size = Number.POSITIVE_INFINITY;
-  for (const one of batch) {
-    const bytes = new TextEncoder().encode(JSON.stringify(one.message)).length;
-    if (size + bytes > BEACON_BYTES) {
-      chunks.push([]);
-      size = 0;
-    }
-    chunks.at(-1)?.push(one);
-    size += bytes;
-  }
-  return chunks;
-}

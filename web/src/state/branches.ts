@@ -8,6 +8,17 @@ export function branchingPoint(body: ChatBody, messages: Message[]): string | nu
   return again?.role === "user" ? again.id : again?.parent_id;
 }
 
+/** What was said or answered in one place, and where the branch through it ends. */
+export interface Version {
+  id: string;
+  headId: string;
+}
+
+/** Give what stands in the place of a message on this and other branches, oldest first; nothing if it stands alone. */
+export function versionsOf({ siblings, sibling_heads }: Pick<Message, "siblings" | "sibling_heads">): Version[] {
+  return siblings.map((id, at) => ({ id, headId: sibling_heads[at] ?? id }));
+}
+
 /** A message of an export, which has all branches, oldest first. */
 export interface ExportedRecord {
   kind: string;

@@ -6,7 +6,7 @@ const PREFIX = "recollect.draft.";
 /** Keep what is typed but not sent, per conversation; a browser that keeps nothing loses it with the page. */
 export function createDrafts(storage: Storage | null) {
   const held = new Map<string, string>();
-  return {
+  const drafts = {
     get(conversationId: string): string {
       const here = held.get(conversationId);
       if (here !== undefined) return here;
@@ -28,7 +28,16 @@ export function createDrafts(storage: Storage | null) {
         // The storage is full or forbidden; the page itself still has it.
       }
     },
+
+    /** Take what was typed along to another conversation that has no draft yet. */
+    move(from: string, to: string): void {
+      const text = drafts.get(from);
+      if (!text || drafts.get(to)) return;
+      drafts.set(to, text);
+      drafts.set(from, "");
+    },
   };
+  return drafts;
 }
 
 export type Drafts = ReturnType<typeof createDrafts>;

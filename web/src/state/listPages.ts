@@ -29,6 +29,18 @@ export function withChanged(
   }));
 }
 
+/** Put a conversation in its place by its activity; below what was read so far it is found by reading on. */
+export function withPlaced(pages: ConversationPage[], one: ListedConversation): ConversationPage[] {
+  const without = withChanged(pages, one.id, () => null);
+  const at = without.findIndex((page) => page.items.some((other) => isBelow(other, one)));
+  if (at < 0 && without.at(-1)?.next !== null) return without;
+  return without.map((page, index) => {
+    if (index !== (at < 0 ? without.length - 1 : at)) return page;
+    const before = page.items.findIndex((other) => isBelow(other, one));
+    return { ...page, items: page.items.toSpliced(before < 0 ? page.items.length : before, 0, one) };
+  });
+}
+
 function isBelow(one: ListedConversation, other: ListedConversation): boolean {
   if (one.last_activity_at !== other.last_activity_at) return one.last_activity_at < other.last_activity_at;
   return one.id < other.id;

@@ -1,5 +1,5 @@
 import type { Message } from "../api/types";
-import type { ConversationState } from "./conversation";
+import type { ConversationState } from "./conversationState";
 
 /** A row of the conversation as it is shown. */
 export type Row =
@@ -8,10 +8,12 @@ export type Row =
   | { kind: "pending"; key: string; text: string }
   | { kind: "draft"; key: string };
 
-type Shown = Pick<ConversationState, "messages" | "pending"> & { draftId: string | null; hasDraft: boolean };
+type Shown = Pick<ConversationState, "messages" | "pending" | "newer"> & { draftId: string | null; hasDraft: boolean };
 
 /** Put what is stored, what is being sent and what is being written into one order. */
-export function rowsOf({ messages, pending, draftId, hasDraft }: Shown): Row[] {
+export function rowsOf({ messages, pending, newer, draftId, hasDraft }: Shown): Row[] {
+  // What is being said stands at the end, which is not shown while somebody reads far above.
+  if (newer !== null) return messages.flatMap(rowOf);
   const isSaved = draftId !== null && messages.some((one) => one.id === draftId);
   // What follows the place where a branch begins belongs to the branch that is being left.
   const rows: Row[] = (isSaved ? messages : before(messages, pending?.after)).flatMap(rowOf);

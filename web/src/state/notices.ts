@@ -31,6 +31,15 @@ export function createNotices() {
     store,
     dismiss,
 
+    /** Do what the newest notice offers, such as undoing; false if none offers anything. */
+    undo(): boolean {
+      const newest = store.getState().notices.findLast((one) => one.action !== null);
+      if (!newest) return false;
+      newest.action?.act();
+      dismiss(newest.id);
+      return true;
+    },
+
     tell(text: string, { kind = "calm", action = null, milliseconds = SHOWN_FOR }: NoticeOptions = {}): number {
       const id = ++last;
       store.setState((state) => ({ notices: [...state.notices, { id, text, kind, action }].slice(-AT_ONCE) }));

@@ -10,7 +10,8 @@ export const SHORTCUTS = [
   { command: "memories", keys: ["M"], says: "Memories" },
   { command: "overview", keys: ["O"], says: "Overview" },
   { command: "settings", keys: [","], says: "Settings" },
-  { command: "stop", keys: ["Esc"], says: "Stop the reply" },
+  { command: "undo", keys: ["Z"], says: "Undo, while a notice offers it" },
+  { command: "stop", keys: ["Esc"], says: "Stop the reply, or leave the field" },
   { command: "help", keys: ["?"], says: "Show this map" },
 ] as const;
 
@@ -40,6 +41,7 @@ const BY_KEY: Record<string, Command> = {
   m: "memories",
   o: "overview",
   ",": "settings",
+  z: "undo",
   "?": "help",
 };
 

@@ -1,5 +1,5 @@
 import type { Message } from "../api/types";
-import type { Draft } from "./conversation";
+import type { Draft } from "./conversationState";
 
 /** A message that the server does not have, in the form of those that it has. */
 export function unstored(
@@ -24,5 +24,6 @@ export function unstored(
     custom_payload: null,
     metadata: {},
     siblings: [],
+    sibling_heads: [],
   };
 }

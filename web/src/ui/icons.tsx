@@ -79,6 +79,12 @@ export const EraserIcon = (props: IconProps) => (
     <path d="m7 20-3.5-3.500a1.5 1.5 0 0 1 0-2L13 5l7 7-8 8zM20 20H7M8.5 9.500l6.5 6.5" />
   </Drawing>
 );
+export const EyeIcon = (props: IconProps) => (
+  <Drawing {...props}>
+    <path d="M2.500 12S6 5.500 12 5.500 21.500 12 21.500 12 18 18.500 12 18.500 2.500 12 2.500 12z" />
+    <circle cx="12" cy="12" r="2.750" />
+  </Drawing>
+);
 export const GearIcon = (props: IconProps) => (
   <Drawing {...props}>
     <circle cx="12" cy="12" r="3" />
@@ -155,5 +161,15 @@ export const TrashIcon = (props: IconProps) => (
 export const WarningIcon = (props: IconProps) => (
   <Drawing {...props}>
     <path d="M12 4 2.5 20h19zM12 10v4.500M12 17.500h.01" />
+  </Drawing>
+);
+export const FilterIcon = (props: IconProps) => (
+  <Drawing {...props}>
+    <path d="M4 6h16M7 12h10M10 18h4" />
+  </Drawing>
+);
+export const SparkIcon = (props: IconProps) => (
+  <Drawing {...props}>
+    <path d="M12 4l1.8 5.200L19 11l-5.2 1.800L12 18l-1.800-5.200L5 11l5.200-1.800zM19 16.500v4M17 18.500h4" />
   </Drawing>
 );

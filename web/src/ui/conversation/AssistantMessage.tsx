@@ -1,6 +1,7 @@
 import type { MemoryUsed, Message } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { RefreshIcon } from "../icons";
+import { InspectButton } from "../inspector/InspectButton";
 import { IconButton } from "../parts/IconButton";
 import { BranchArrows } from "./BranchArrows";
 import { CopyButton } from "./CopyButton";
@@ -45,6 +46,11 @@ export function AssistantMessage({ message, isLast }: AssistantMessageProps) {
               <RefreshIcon className="size-4" />
             </IconButton>
           )}
+          <InspectButton
+            label="What the model saw"
+            isSmall
+            inspected={() => ({ kind: "reply", conversationId: message.conversation_id, messageId: message.id })}
+          />
         </span>
       </div>
     </article>

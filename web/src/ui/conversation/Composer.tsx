@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { SendIcon, StopIcon } from "../icons";
+import { InspectButton } from "../inspector/InspectButton";
 import { GrowingText } from "./GrowingText";
 
 /** Where messages are written; what is not sent stays here, per conversation. */
@@ -11,6 +12,7 @@ export function Composer() {
   const isWriting = useStoreOf(conversation.store, (state) => state.draft !== null);
   const isUnsent = useStoreOf(conversation.store, (state) => state.pending?.problem != null);
   const isWanted = useStoreOf(layout.store, (state) => state.wanted === "composer");
+  const isStored = useStoreOf(conversation.store, (state) => state.conversation !== null);
   const [text, setText] = useState(() => drafts.get(id));
   const field = useRef<HTMLTextAreaElement>(null);
 
@@ -20,9 +22,10 @@ export function Composer() {
   };
 
   useEffect(() => {
-    // A phone would cover half of the page with its keyboard.
+    // Whoever was sent to a message reads it first; and a phone would cover half of the page with its keyboard.
+    if (conversation.store.getState().target?.messageId) return;
     if (window.matchMedia("(pointer: fine)").matches) field.current?.focus();
-  }, []);
+  }, [conversation]);
 
   useEffect(() => {
     if (!isWanted) return;
@@ -57,6 +60,13 @@ export function Composer() {
         onText={write}
         onEnter={send}
       />
+      {(isStored || isTemporary) && (
+        <InspectButton
+          label="What the model would see"
+          className="shrink-0 !rounded-full"
+          inspected={() => ({ kind: "preview", conversationId: id, text: text.trim() })}
+        />
+      )}
       {isWriting ? (
         <RoundButton label="Stop" onClick={() => void conversation.stop()}>
           <StopIcon className="size-5" />

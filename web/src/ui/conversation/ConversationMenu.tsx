@@ -2,11 +2,12 @@ import { lazy, Suspense, useState } from "react";
 import { asProblem } from "../../api/problem";
 import type { Conversation } from "../../api/types";
 import { useApp } from "../../app/AppContext";
-import { ArchiveIcon, DownloadIcon, EraserIcon, MoreIcon, PencilIcon, PinIcon, TrashIcon } from "../icons";
+import { ArchiveIcon, DownloadIcon, EraserIcon, MoreIcon, PencilIcon, PinIcon, SparkIcon, TrashIcon } from "../icons";
 import { IconButton } from "../parts/IconButton";
 import { Menu, MenuItem, MenuLine } from "../parts/Menu";
 
 const Confirm = lazy(() => import("../parts/Confirm"));
+const ExtractDialog = lazy(() => import("../memory/ExtractDialog"));
 
 interface ConversationMenuProps {
   opened: Conversation;
@@ -17,6 +18,7 @@ interface ConversationMenuProps {
 export function ConversationMenu({ opened, onRename }: ConversationMenuProps) {
   const { actions, conversation, notices } = useApp();
   const [isClearing, setClearing] = useState(false);
+  const [isExtracting, setExtracting] = useState(false);
 
   const clear = async (isConfirmed: boolean) => {
     setClearing(false);
@@ -57,6 +59,9 @@ export function ConversationMenu({ opened, onRename }: ConversationMenuProps) {
         <MenuItem icon={<ArchiveIcon />} onSelect={() => void actions.archive(opened, !opened.is_archived)}>
           {opened.is_archived ? "Restore" : "Archive"}
         </MenuItem>
+        <MenuItem icon={<SparkIcon />} disabled={opened.message_count === 0} onSelect={() => setExtracting(true)}>
+          Extract memories
+        </MenuItem>
         <MenuLine />
         <MenuItem icon={<DownloadIcon />} onSelect={() => download(actions.exportAddress(opened.id, "md"))}>
           Export as Markdown
@@ -77,6 +82,11 @@ export function ConversationMenu({ opened, onRename }: ConversationMenuProps) {
           Delete
         </MenuItem>
       </Menu>
+      {isExtracting && (
+        <Suspense>
+          <ExtractDialog conversation={opened} onClose={() => setExtracting(false)} />
+        </Suspense>
+      )}
       {isClearing && (
         <Suspense>
           <Confirm

@@ -1,4 +1,5 @@
 import { useApp, useStoreOf } from "../../app/AppContext";
+import { InspectorSlot } from "../inspector/InspectorSlot";
 import { Composer } from "./Composer";
 import { ConversationHeader } from "./ConversationHeader";
 import { ConversationProblems } from "./ConversationProblems";
@@ -19,17 +20,20 @@ export function ConversationPage() {
     return state.problem ? "problem" : "empty";
   });
   return (
-    <div className={`flex min-h-0 flex-1 flex-col ${isTemporary ? "bg-sunken" : ""}`}>
-      <ConversationHeader />
-      {view === "messages" && <MessageList key={id} />}
-      {view === "loading" && <LoadingMessages />}
-      {view === "empty" && <EmptyConversation />}
-      {view === "problem" && <UnopenedConversation />}
-      <div className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))]">
-        <ConversationProblems />
-        {view !== "problem" && <Composer key={id} />}
+    <div className="flex min-h-0 flex-1">
+      <div className={`flex min-h-0 min-w-0 flex-1 flex-col ${isTemporary ? "bg-sunken" : ""}`}>
+        <ConversationHeader />
+        {view === "messages" && <MessageList key={id} />}
+        {view === "loading" && <LoadingMessages />}
+        {view === "empty" && <EmptyConversation />}
+        {view === "problem" && <UnopenedConversation />}
+        <div className="mx-auto flex w-full max-w-3xl flex-col gap-2 px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))]">
+          <ConversationProblems />
+          {view !== "problem" && <Composer key={id} />}
+        </div>
+        <SpokenProgress />
       </div>
-      <SpokenProgress />
+      <InspectorSlot conversationId={id} />
     </div>
   );
 }

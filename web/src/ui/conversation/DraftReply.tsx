@@ -1,4 +1,4 @@
-import { useDeferredValue } from "react";
+import { useDeferredValue, useMemo } from "react";
 import type { MemoryUsed, ToolCall } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { blocksOf } from "../../markdown/blocks";
@@ -13,6 +13,7 @@ const NO_MEMORIES: MemoryUsed[] = [];
 export function DraftReply() {
   const { conversation } = useApp();
   const text = useDeferredValue(useStoreOf(conversation.store, (state) => state.draft?.text ?? ""));
+  const blocks = useMemo(() => blocksOf(text), [text]);
   const calls = useStoreOf(conversation.store, (state) => state.draft?.toolCalls ?? NO_CALLS);
   const memories = useStoreOf(conversation.store, (state) => state.draft?.memories ?? NO_MEMORIES);
   return (
@@ -20,9 +21,9 @@ export function DraftReply() {
       <ToolCalls calls={calls} />
       {text ? (
         <div className="flex flex-col gap-3">
-          {blocksOf(text).map((block, at) => (
+          {blocks.map((block, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end.
-            <Markdown key={at} text={block} />
+            <Markdown key={at} text={block} isGrowing={at === blocks.length - 1} />
           ))}
         </div>
       ) : (

@@ -11,7 +11,7 @@ export function MemoriesUsed({ memories }: { memories: MemoryUsed[] }) {
   if (!memories.length) return null;
   const shown = isOpen ? memories : memories.slice(0, AT_FIRST);
   return (
-    <fieldset aria-label="Memories used" className="mt-3 flex flex-wrap gap-1.5">
+    <fieldset aria-label="Memories used" className="mt-3 flex min-w-0 flex-wrap gap-1.5">
       {shown.map((memory) => (
         <MemoryChip key={memory.id} memory={memory} />
       ))}

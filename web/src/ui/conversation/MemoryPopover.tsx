@@ -73,7 +73,7 @@ export default function MemoryPopover({ memory, isOpen, onOpenChange, children }
         <>
           <p className="break-words text-sm">{memory.content}</p>
           <div className="mt-3 flex gap-2">
-            <Button onClick={() => router.go({ page: "memories" })}>Open</Button>
+            <Button onClick={() => router.go({ page: "memories", memoryId: memory.id })}>Open</Button>
             <Button onClick={() => setEdited(memory.content)}>Edit</Button>
             <Button look="danger" onClick={() => void forget()}>
               Forget

@@ -1,18 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Message } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { type Row, rowsOf } from "../../state/messageRows";
-import { ChevronDownIcon } from "../icons";
-import { IconButton } from "../parts/IconButton";
-import { DraftReply } from "./DraftReply";
-import { MessageItem } from "./MessageItem";
-import { PendingMessage } from "./PendingMessage";
-import { SummaryDivider } from "./SummaryDivider";
+import { PlacedRow } from "./PlacedRow";
+import { ToNewest } from "./ToNewest";
 
 /** Closer to the end than this counts as being there, and stays there while a reply grows. */
 const AT_END = 90;
-/** Older messages are read when this many are left above. */
+/** More messages are read when this many are left above or below. */
 const AHEAD = 6;
 
 /** The messages, as many as there are; only what is seen is rendered. */
@@ -23,8 +19,13 @@ export function MessageList() {
   const hasDraft = useStoreOf(conversation.store, (state) => state.draft !== null);
   const draftId = useStoreOf(conversation.store, (state) => state.draft?.messageId ?? null);
   const older = useStoreOf(conversation.store, (state) => state.older);
+  const newer = useStoreOf(conversation.store, (state) => state.newer);
+  const target = useStoreOf(conversation.store, (state) => state.target);
   const isLoading = useStoreOf(conversation.store, (state) => state.isLoading);
-  const rows = useMemo(() => rowsOf({ messages, pending, hasDraft, draftId }), [messages, pending, hasDraft, draftId]);
+  const rows = useMemo(
+    () => rowsOf({ messages, pending, newer, hasDraft, draftId }),
+    [messages, pending, newer, hasDraft, draftId],
+  );
 
   const box = useRef<HTMLDivElement>(null);
   const [isPlaced, setPlaced] = useState(false);
@@ -37,18 +38,31 @@ export function MessageList() {
     paddingStart: 20,
     paddingEnd: 20,
     anchorTo: "end",
-    followOnAppend: true,
+    // Far above, what comes after is read by whoever reads on, and does not pull them along.
+    followOnAppend: newer === null,
     scrollEndThreshold: AT_END,
   });
   const shown = virtual.getVirtualItems();
   // Reckoned from what the virtualizer knows: asking the page would make it lay out every row first.
   const below = virtual.getTotalSize() - (virtual.scrollRect?.height ?? 0) - (virtual.scrollOffset ?? 0);
-  const isAtEnd = below <= AT_END;
+  const isAtEnd = newer === null && below <= AT_END;
 
+  const current = useRef(rows);
+  current.current = rows;
   useLayoutEffect(() => {
-    virtual.scrollToEnd();
+    const at = target?.messageId ? current.current.findIndex((row) => row.key === target.messageId) : -1;
+    if (at >= 0) virtual.scrollToIndex(at, { align: target?.isQuiet ? "auto" : "center" });
+    else virtual.scrollToEnd();
     setPlaced(true);
-  }, [virtual]);
+  }, [target, virtual]);
+
+  // Whoever is taken somewhere reads on from there, also by keyboard.
+  const arrivedAt = useRef(0);
+  const onArrive = useCallback((row: HTMLElement, turn: number) => {
+    if (arrivedAt.current === turn) return;
+    arrivedAt.current = turn;
+    if (!row.contains(document.activeElement)) row.focus({ preventScroll: true });
+  }, []);
 
   // What one just said is seen, wherever one was reading.
   const pendingKey = pending?.key;
@@ -64,11 +78,16 @@ export function MessageList() {
   }, [hasDraft, virtual]);
 
   const firstShown = shown[0]?.index ?? 0;
+  const lastShown = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (isPlaced && older !== null && !isLoading && firstShown < AHEAD) void conversation.loadOlder();
-  }, [isPlaced, older, isLoading, firstShown, conversation]);
+    // On the way to a message, what is passed is not what is read.
+    const isUnderWay = target?.messageId && !target.isQuiet && arrivedAt.current !== target.turn;
+    if (!isPlaced || isLoading || isUnderWay) return;
+    if (older !== null && firstShown < AHEAD) void conversation.loadOlder();
+    else if (newer !== null && lastShown >= rows.length - AHEAD) void conversation.loadNewer();
+  }, [isPlaced, isLoading, target, older, newer, firstShown, lastShown, rows.length, conversation]);
 
-  const lastReply = rows.findLast((row) => row.kind === "message")?.key;
+  const lastReply = newer === null ? rows.findLast((row) => row.kind === "message")?.key : undefined;
   return (
     <div className="relative min-h-0 flex-1">
       <section
@@ -84,43 +103,23 @@ export function MessageList() {
             const row = rows[one.index];
             if (!row) return null;
             return (
-              <div
+              <PlacedRow
                 key={one.key}
-                ref={virtual.measureElement}
-                data-index={one.index}
-                className="contain-layout contain-style absolute inset-x-0 top-0 px-4"
-                style={{ transform: `translateY(${one.start}px)` }}
-              >
-                <RowView row={row} isLast={row.key === lastReply && !pending} />
-              </div>
+                row={row}
+                index={one.index}
+                start={one.start}
+                isLast={row.key === lastReply && !pending}
+                target={row.key === target?.messageId && !target.isQuiet ? target : null}
+                measure={virtual.measureElement}
+                onArrive={onArrive}
+              />
             );
           })}
         </div>
       </section>
-      {!isAtEnd && (
-        <IconButton
-          label="To the newest message"
-          className="-translate-x-1/2 absolute bottom-3 left-1/2 rounded-full border border-line bg-surface shadow-soft"
-          onClick={() => virtual.scrollToEnd()}
-        >
-          <ChevronDownIcon />
-        </IconButton>
-      )}
+      {!isAtEnd && <ToNewest isFar={newer !== null} onGo={() => virtual.scrollToEnd()} />}
     </div>
   );
-}
-
-function RowView({ row, isLast }: { row: Row; isLast: boolean }) {
-  switch (row.kind) {
-    case "message":
-      return <MessageItem message={row.message} isLast={isLast} />;
-    case "summary":
-      return <SummaryDivider message={row.message} />;
-    case "pending":
-      return <PendingMessage text={row.text} />;
-    case "draft":
-      return <DraftReply />;
-  }
 }
 
 const guesses = new WeakMap<Message, number>();

@@ -1,11 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { UsageTotals } from "../../api/types";
 import { useApp } from "../../app/AppContext";
+import { spentWords } from "../../state/spending";
 
-const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const WHOLE = new Intl.NumberFormat();
-
-/** How many tokens the conversation took; the server counts tokens and knows no prices. */
+/** How many tokens the conversation took, and what they cost if the server knows prices. */
 export function SpentTokens({ id, messages }: { id: string; messages: number }) {
   const { client } = useApp();
   const { data } = useQuery({
@@ -14,20 +12,18 @@ export function SpentTokens({ id, messages }: { id: string; messages: number }) 
     queryFn: () => client.get<UsageTotals>("/api/usage", { query: { conversation_id: id } }),
     placeholderData: (before) => before,
   });
-  const spent = data?.total;
-  const all = spent ? spent.input_tokens + spent.output_tokens : 0;
-  if (!spent || all === 0) return null;
-  const short = `${SHORT.format(all)} tokens`;
-  const estimated = spent.estimated > 0 ? ", partly estimated" : "";
-  const details = `${WHOLE.format(spent.input_tokens)} tokens read, ${WHOLE.format(spent.output_tokens)} written${estimated}`;
+  const words = data && spentWords(data.total);
+  if (!words) return null;
+  const tokens = `${words.tokens} tokens`;
   return (
     <button
       type="button"
-      aria-label={`${short}: ${details}`}
-      data-tip={details}
-      className="target hidden rounded-control px-2 text-soft text-xs tabular-nums sm:block"
+      aria-label={`${tokens}${words.cost ? ` · ${words.cost}` : ""}: ${words.details}`}
+      data-tip={words.details}
+      className="target shrink-0 rounded-control px-1.5 text-soft text-xs tabular-nums sm:px-2"
     >
-      {short}
+      {tokens}
+      {words.cost && <span className="hidden sm:inline"> · {words.cost}</span>}
     </button>
   );
 }

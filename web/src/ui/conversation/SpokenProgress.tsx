@@ -3,7 +3,7 @@ import { useApp, useStoreOf } from "../../app/AppContext";
 
 const LONGEST = 600;
 
-/** Tell those who do not see the page that a reply is being written, and read it once it is there: not word by word. */
+/** Tell those who do not see the page that a reply is being written, and read it once it is there: not word by word; and where they were taken. */
 export function SpokenProgress() {
   const { conversation } = useApp();
   const isWriting = useStoreOf(conversation.store, (state) => state.draft !== null);
@@ -20,6 +20,14 @@ export function SpokenProgress() {
     }
     wasWriting.current = isWriting;
   }, [isWriting, conversation]);
+
+  const target = useStoreOf(conversation.store, (state) => state.target);
+  useEffect(() => {
+    const gone = conversation.store.getState().messages.find((one) => one.id === target?.messageId);
+    if (!gone || target?.isQuiet) return;
+    const on = new Date(gone.created_at).toLocaleDateString(undefined, { dateStyle: "long" });
+    setSaid(`Message of ${on}.${target?.quote ? ` Marked: ${target.quote}` : ""}`);
+  }, [target, conversation]);
 
   return (
     <div aria-live="polite" className="sr-only">

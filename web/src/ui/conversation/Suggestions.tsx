@@ -11,7 +11,7 @@ export function Suggestions({ message }: { message: Message }) {
   if (!values.length && !actions.length) return null;
   const { id, isTemporary } = conversation.store.getState();
   return (
-    <fieldset aria-label="Suggestions" className="mt-3 flex flex-wrap gap-2">
+    <fieldset aria-label="Suggestions" className="mt-3 flex min-w-0 flex-wrap gap-2">
       {values.map((one) => (
         <Chip
           key={`value ${one.text}`}

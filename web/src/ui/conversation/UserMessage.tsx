@@ -26,7 +26,10 @@ export function UserMessage({ message }: { message: Message }) {
   }
   return (
     <article aria-label="You" className="group flex flex-col items-end pb-3">
-      <div className="max-w-[85%] whitespace-pre-wrap break-words rounded-panel rounded-br-sm bg-accent-soft px-3.5 py-2">
+      <div
+        data-said=""
+        className="max-w-[85%] whitespace-pre-wrap break-words rounded-panel rounded-br-sm bg-accent-soft px-3.5 py-2"
+      >
         {message.content}
       </div>
       <div className="flex min-h-8 items-center gap-0.5">

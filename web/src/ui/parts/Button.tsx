@@ -18,7 +18,7 @@ export function Button({ look = "plain", className = "", type = "button", ...res
   return (
     <button
       type={type}
-      className={`target inline-flex min-h-9 items-center justify-center gap-2 rounded-control px-3 py-1.5 font-medium text-sm transition-colors disabled:cursor-default disabled:opacity-50 ${LOOKS[look]} ${className}`}
+      className={`target inline-flex min-h-9 pointer-coarse:min-h-11 items-center justify-center gap-2 rounded-control px-3 py-1.5 font-medium text-sm transition-colors disabled:cursor-default disabled:opacity-50 ${LOOKS[look]} ${className}`}
       {...rest}
     />
   );

@@ -15,19 +15,22 @@ interface MenuProps {
 /** A menu; what draws it is loaded when it is about to be used, for most visits open none. */
 export function Menu({ trigger, children }: MenuProps) {
   const [region, setRegion] = useState<HTMLElement | null>(null);
+  const [isByKeyboard, setByKeyboard] = useState(false);
   const closed = cloneElement(trigger, {
     "aria-haspopup": "menu",
     "aria-expanded": false,
     onPointerEnter: () => void surface(),
     onFocus: () => void surface(),
     // The menu belongs to the region of its button, where those who go from region to region look for it.
-    onClick: (event: MouseEvent<HTMLElement>) =>
-      setRegion(event.currentTarget.closest<HTMLElement>("[role=dialog],aside,main") ?? document.body),
+    onClick: (event: MouseEvent<HTMLElement>) => {
+      setByKeyboard(event.detail === 0);
+      setRegion(event.currentTarget.closest<HTMLElement>("[role=dialog],aside,main") ?? document.body);
+    },
   });
   if (!region) return closed;
   return (
     <Suspense fallback={closed}>
-      <MenuSurface trigger={trigger} region={region}>
+      <MenuSurface trigger={trigger} region={region} isByKeyboard={isByKeyboard}>
         {children}
       </MenuSurface>
     </Suspense>

@@ -1,20 +1,30 @@
 import * as Radix from "@radix-ui/react-dropdown-menu";
-import type { ReactElement, ReactNode } from "react";
+import { type ReactElement, type ReactNode, useEffect, useRef } from "react";
 
 interface MenuSurfaceProps {
   trigger: ReactElement;
   /** Where it is put. */
   region: HTMLElement;
+  /** Whether the key that opens it the first time was pressed before Radix could see it. */
+  isByKeyboard: boolean;
   children: ReactNode;
 }
 
 /** A menu that opens at once; not modal, because locking the scrolling needs a style that our policy forbids. */
-export default function MenuSurface({ trigger, region, children }: MenuSurfaceProps) {
+export default function MenuSurface({ trigger, region, isByKeyboard, children }: MenuSurfaceProps) {
+  const surface = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The menu takes the focus itself first, one frame after it is there.
+    const later = () => surface.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus();
+    const frame = isByKeyboard ? requestAnimationFrame(later) : 0;
+    return () => cancelAnimationFrame(frame);
+  }, [isByKeyboard]);
   return (
     <Radix.Root modal={false} defaultOpen>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal container={region}>
         <Radix.Content
+          ref={surface}
           align="end"
           sideOffset={4}
           collisionPadding={8}

@@ -1,13 +1,12 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useMemo, useRef } from "react";
 import type { ListedConversation } from "../../api/types";
-import { useApp, useStoreOf } from "../../app/AppContext";
-import { listKey, readList } from "../../app/conversationActions";
 import { groupByDay, type Line } from "../../state/dayGroups";
 import { Skeleton } from "../parts/Skeleton";
 import { ConversationRow } from "./ConversationRow";
 import { ListMessage } from "./ListMessage";
+import { rowsAsSeen } from "./rowsAsSeen";
+import { useConversations } from "./useConversations";
 
 const GROUP_HEIGHT = 34;
 const ROW_HEIGHT = 38;
@@ -22,20 +21,12 @@ interface ConversationListProps {
 
 /** All conversations, as many as there are: only what is seen is rendered, and only what is near is read. */
 export function ConversationList({ search, isArchived }: ConversationListProps) {
-  const { client, removals } = useApp();
-  const hidden = useStoreOf(removals.store, (state) => state.hidden);
-  const key = listKey(search, isArchived);
-  const list = useInfiniteQuery({
-    queryKey: key,
-    queryFn: ({ pageParam }) => readList(client, key, pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next,
-  });
-
-  const lines = useMemo((): Line<ListedConversation>[] => {
-    const items = (list.data?.pages ?? []).flatMap((page) => page.items).filter((one) => !hidden.has(one.id));
-    return search ? items.map((item) => ({ kind: "item", item })) : groupByDay(items, new Date());
-  }, [list.data, hidden, search]);
+  const list = useConversations(search, isArchived);
+  const lines = useMemo(
+    (): Line<ListedConversation>[] =>
+      search ? list.items.map((item) => ({ kind: "item", item })) : groupByDay(list.items, new Date()),
+    [list.items, search],
+  );
 
   const box = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
@@ -50,11 +41,11 @@ export function ConversationList({ search, isArchived }: ConversationListProps) 
   });
   const shown = virtual.getVirtualItems();
 
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const { readOn } = list;
   const lastShown = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && lastShown >= lines.length - AHEAD) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastShown, lines.length]);
+    if (lastShown >= lines.length - AHEAD) readOn?.();
+  }, [readOn, lastShown, lines.length]);
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys move between the links inside, which are the controls.
@@ -64,8 +55,8 @@ export function ConversationList({ search, isArchived }: ConversationListProps) 
           search={search}
           isArchived={isArchived}
           isLoading={list.isLoading}
-          problem={list.error}
-          onRetry={() => void list.refetch()}
+          problem={list.problem}
+          onRetry={list.retry}
         />
       ) : (
         <ul className="relative" style={{ height: virtual.getTotalSize() }}>
@@ -90,7 +81,7 @@ export function ConversationList({ search, isArchived }: ConversationListProps) 
           })}
         </ul>
       )}
-      {isFetchingNextPage && <Skeleton className="mx-2 mt-2 h-6" />}
+      {list.isReadingOn && <Skeleton className="mx-2 mt-2 h-6" />}
     </div>
   );
 }
@@ -99,9 +90,9 @@ export function ConversationList({ search, isArchived }: ConversationListProps) 
 function moveBetweenRows(event: KeyboardEvent<HTMLDivElement>): void {
   if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   if (event.target instanceof HTMLInputElement) return;
-  const rows = [...event.currentTarget.querySelectorAll<HTMLAnchorElement>("a[data-conversation]")].sort(
-    (one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top,
-  );
+  // The menu of a row is elsewhere on the page, and has its own use for these keys.
+  if (!(event.target instanceof Node && event.currentTarget.contains(event.target))) return;
+  const rows = rowsAsSeen(event.currentTarget);
   const at = rows.findIndex((row) => row.parentElement?.contains(document.activeElement));
   const row = rows[at + (event.key === "ArrowDown" ? 1 : -1)];
   if (!row) return;

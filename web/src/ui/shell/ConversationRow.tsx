@@ -1,4 +1,4 @@
-import { type KeyboardEvent, memo, useState } from "react";
+import { type KeyboardEvent, memo, useRef, useState } from "react";
 import type { ListedConversation } from "../../api/types";
 import { useApp, useStoreOf } from "../../app/AppContext";
 import { foundWords } from "../../state/foundWords";
@@ -6,6 +6,7 @@ import { addressOf } from "../../state/route";
 import { ArchiveIcon, MoreIcon, PencilIcon, PinIcon, TrashIcon } from "../icons";
 import { IconButton } from "../parts/IconButton";
 import { Menu, MenuItem, MenuLine } from "../parts/Menu";
+import { rowsAsSeen } from "./rowsAsSeen";
 import { TitleField } from "./TitleField";
 
 interface ConversationRowProps {
@@ -17,7 +18,9 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
   const { router, actions } = useApp();
   const isHere = useStoreOf(router.store, ({ route }) => route.page === "conversation" && route.id === item.id);
   const [isRenaming, setRenaming] = useState(false);
+  const link = useRef<HTMLAnchorElement>(null);
   const title = item.title || "Untitled";
+  const found = { page: "conversation", id: item.id } as const;
 
   if (isRenaming) {
     return (
@@ -31,12 +34,15 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
     );
   }
 
+  const leaveList = (act: () => void) => {
+    focusNeighbour(link.current);
+    act();
+  };
+
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "F2") setRenaming(true);
-    else if (event.key === "Delete") {
-      focusNeighbour(event.currentTarget);
-      actions.remove(item);
-    } else return;
+    else if (event.key === "Delete") leaveList(() => actions.remove(item));
+    else return;
     event.preventDefault();
   };
 
@@ -45,8 +51,9 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
       className={`group relative flex items-center rounded-control ${isHere ? "bg-accent-soft" : "hover:bg-sunken"}`}
     >
       <a
+        ref={link}
         data-conversation
-        href={addressOf({ page: "conversation", id: item.id })}
+        href={addressOf(search && item.message_id ? { ...found, messageId: item.message_id, quote: search } : found)}
         aria-current={isHere ? "page" : undefined}
         className="min-w-0 flex-1 rounded-control px-2 py-1.5 group-focus-within:pr-9 group-hover:pr-9 pointer-coarse:py-2.5 pointer-coarse:pr-12"
         onKeyDown={onKeyDown}
@@ -72,11 +79,18 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
           <MenuItem icon={<PinIcon />} onSelect={() => void actions.pin(item.id, !item.is_pinned)}>
             {item.is_pinned ? "Unpin" : "Pin"}
           </MenuItem>
-          <MenuItem icon={<ArchiveIcon />} onSelect={() => void actions.archive(item, !item.is_archived)}>
+          <MenuItem
+            icon={<ArchiveIcon />}
+            onSelect={() => afterMenu(() => leaveList(() => void actions.archive(item, !item.is_archived)))}
+          >
             {item.is_archived ? "Restore" : "Archive"}
           </MenuItem>
           <MenuLine />
-          <MenuItem icon={<TrashIcon />} isDangerous onSelect={() => actions.remove(item)}>
+          <MenuItem
+            icon={<TrashIcon />}
+            isDangerous
+            onSelect={() => afterMenu(() => leaveList(() => actions.remove(item)))}
+          >
             Delete
           </MenuItem>
         </Menu>
@@ -85,10 +99,17 @@ export const ConversationRow = memo(function ConversationRow({ item, search }: C
   );
 });
 
+/** A menu that closes gives the focus back to its button first. */
+function afterMenu(act: () => void): void {
+  setTimeout(act, 0);
+}
+
 /** A row that goes leaves the focus to the next one. */
-function focusNeighbour(row: Element): void {
-  const rows = [...document.querySelectorAll<HTMLElement>("a[data-conversation]")];
-  const at = rows.indexOf(row as HTMLElement);
+function focusNeighbour(row: HTMLElement | null): void {
+  const list = row?.closest("ul");
+  if (!row || !list) return;
+  const rows = rowsAsSeen(list);
+  const at = rows.indexOf(row);
   (rows[at + 1] ?? rows[at - 1])?.focus();
 }
 
@@ -96,7 +117,14 @@ function Snippet({ text, search }: { text: string; search: string }) {
   return (
     <span className="mt-0.5 line-clamp-2 text-soft text-xs">
       {foundWords(text, search).map((piece) =>
-        piece.isFound ? <mark key={piece.at}>{piece.text}</mark> : <span key={piece.at}>{piece.text}</span>,
+        piece.isFound ? (
+          // What is soft beside it would be too faint on the colour of what was found.
+          <mark key={piece.at} className="text-ink">
+            {piece.text}
+          </mark>
+        ) : (
+          <span key={piece.at}>{piece.text}</span>
+        ),
       )}
     </span>
   );

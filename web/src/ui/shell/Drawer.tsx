@@ -10,6 +10,7 @@ export default function Drawer() {
 
   // Whatever is chosen in the drawer is behind it.
   const before = useRef(route);
+  const openedFrom = useRef<Element | null>(null);
   useEffect(() => {
     if (route !== before.current) layout.setDrawer(false);
   }, [route, layout]);
@@ -20,6 +21,14 @@ export default function Drawer() {
         <div className="fixed inset-0 z-30 bg-black/45" aria-hidden="true" />
         <Radix.Content
           aria-describedby={undefined}
+          onOpenAutoFocus={() => {
+            openedFrom.current = document.activeElement;
+          }}
+          onCloseAutoFocus={(event) => {
+            // Radix gives the focus back to a trigger of its own alone, and ours is in the header of the page.
+            event.preventDefault();
+            if (openedFrom.current instanceof HTMLElement) openedFrom.current.focus();
+          }}
           className="slides-in fixed inset-y-0 left-0 z-40 flex w-80 max-w-[88vw] border-line border-r shadow-raised outline-none"
         >
           <Radix.Title className="sr-only">Conversations</Radix.Title>

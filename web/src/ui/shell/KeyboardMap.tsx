@@ -9,6 +9,14 @@ const IN_LIST = [
   { keys: ["Del"], says: "Delete" },
 ];
 
+const IN_MEMORIES = [
+  { keys: ["Enter"], says: "Open" },
+  { keys: ["Space"], says: "Select; with Shift from the last one on" },
+  { keys: ["F2"], says: "Edit" },
+  { keys: ["mod", "Enter"], says: "Save the edit" },
+  { keys: ["Del"], says: "Delete" },
+];
+
 /** Every key that does something. */
 export default function KeyboardMap() {
   const { layout } = useApp();
@@ -19,6 +27,7 @@ export default function KeyboardMap() {
         <div className="flex flex-col gap-4">
           <Keys title="While writing" keys={COMPOSER_KEYS} />
           <Keys title="In the list of conversations" keys={IN_LIST} />
+          <Keys title="In the list of memories" keys={IN_MEMORIES} />
         </div>
       </div>
     </Dialog>

@@ -8,6 +8,7 @@ import { ConversationPage } from "../conversation/ConversationPage";
 import { Skeleton } from "../parts/Skeleton";
 import { NoticeStack } from "./NoticeStack";
 import { Sidebar } from "./Sidebar";
+import { useKeptFocus } from "./useKeptFocus";
 import { useShortcuts } from "./useShortcuts";
 
 // Pages that few visits need come in files of their own.
@@ -25,9 +26,11 @@ export function Shell() {
   const { client, layout } = useApp();
   const isMapOpen = useStoreOf(layout.store, (state) => state.isKeyboardMapOpen);
   const isDrawerOpen = useStoreOf(layout.store, (state) => state.isDrawerOpen);
+  const isReceiptOpen = useStoreOf(layout.store, (state) => state.isReceiptOpen);
   const settings = useQuery({ queryKey: SETTINGS_KEY, queryFn: () => client.get<ServerSettings>("/api/settings") });
   useShortcuts();
-  if (settings.error instanceof Problem && settings.error.status === 401) {
+  useKeptFocus();
+  if (settings.error instanceof Problem && settings.error.status === 401 && !isReceiptOpen) {
     return (
       <Suspense>
         <SignIn />
@@ -56,7 +59,7 @@ export function Shell() {
           <Drawer />
         </Suspense>
       )}
-      <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col bg-surface outline-none">
+      <main id="main" tabIndex={-1} className="flex min-w-0 flex-1 flex-col bg-surface outline-offset-[-2px]">
         <Page />
       </main>
       <NoticeStack />

@@ -2,6 +2,7 @@ import { useEffect } from "react";
 import { useApp } from "../../app/AppContext";
 import type { Composition } from "../../app/compose";
 import { type Command, commandOf } from "../../state/shortcuts";
+import { rowsAsSeen } from "./rowsAsSeen";
 
 /** Do what keys ask for. */
 export function useShortcuts(): void {
@@ -15,6 +16,8 @@ export function useShortcuts(): void {
       const isTyping = target?.matches("input,textarea,select,[contenteditable]") ?? false;
       const command = commandOf(event, isTyping);
       if (command && carryOut(command, app)) event.preventDefault();
+      // Out of a field the other keys mean something again.
+      else if (command === "stop" && isTyping) document.getElementById("main")?.focus();
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);
@@ -23,7 +26,7 @@ export function useShortcuts(): void {
 
 /** Carry out a command; false if there was nothing to do, so that the key keeps its usual meaning. */
 function carryOut(command: Command, app: Composition): boolean {
-  const { router, layout, conversation } = app;
+  const { router, layout, conversation, notices } = app;
   switch (command) {
     case "search":
       layout.ask("search");
@@ -48,6 +51,8 @@ function carryOut(command: Command, app: Composition): boolean {
     case "settings":
       router.go({ page: command });
       return true;
+    case "undo":
+      return notices.undo();
     case "help":
       layout.setKeyboardMap(true);
       return true;
@@ -60,7 +65,7 @@ function carryOut(command: Command, app: Composition): boolean {
 
 /** Open the conversation beside the current one in the list; the list shows the order, so it is asked. */
 function openNeighbour(step: 1 | -1): boolean {
-  const rows = [...document.querySelectorAll<HTMLAnchorElement>("a[data-conversation]")];
+  const rows = rowsAsSeen(document);
   const at = rows.findIndex((row) => row.getAttribute("aria-current") === "page");
   const row = rows[at < 0 ? 0 : at + step];
   row?.click();
