@@ -35,6 +35,20 @@ async def test_a_theme_holds_after_a_reload(visit: Visit) -> None:
     assert await page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
+async def test_single_keys_do_nothing_once_they_are_turned_off(visit: Visit) -> None:
+    page = await visit.open(SETTINGS)
+    switch = page.get_by_role("switch", name="Single-key shortcuts")
+    await switch.click()
+    await page.keyboard.press("m")
+    await page.reload()
+    await expect(switch).not_to_be_checked()
+    await page.keyboard.press("m")
+    await expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
+    await switch.click()
+    await page.keyboard.press("m")
+    await expect(page.get_by_role("heading", name="Memories", level=1)).to_be_visible()
+
+
 @pytest.mark.spec("S4.6")
 async def test_memory_is_turned_off_by_keyboard_and_that_is_undone(visit: Visit, site: Served) -> None:
     page = await visit.open(SETTINGS)

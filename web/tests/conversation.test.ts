@@ -204,6 +204,47 @@ test("messages that the client keeps are archived after so many, when left, and 
   expect([batches, archiveShelf.things.size]).toEqual([[4], 0]);
 });
 
+test("a turn that the client keeps is with what is archived before it leaves the outbox, tools and end included", async () => {
+  const { conversation, archive } = page();
+  const order: string[] = [];
+  const { put } = archiveShelf;
+  archiveShelf.put = async (name, thing) => {
+    order.push(`archived with ${shelf.things.size} unsent`);
+    await put(name, thing);
+  };
+  server.on(
+    /POST/,
+    stream([
+      ["start", { conversation_id: "c", session_id: "c", message_id: "reply", memories_used: [] }],
+      ["tool_call", { id: "t1", tool_name: "search_memory", input: { query: "x" } }],
+      ["tool_result", { id: "t1", output: "found" }],
+      ["delta", { text: "Half" }],
+      ["saved", { durability: "client", messages: [] }],
+      ["done", { status: "interrupted", usage }],
+    ]),
+  );
+  await conversation.send("Hi");
+  expect(order).toEqual(["archived with 1 unsent", "archived with 1 unsent"]);
+  expect(shelf.things.size).toBe(0);
+  expect(archive.store.getState().waiting.at(-1)?.message).toMatchObject({
+    content: "Half",
+    status: "interrupted",
+    tool_calls: [{ id: "t1", output: "found" }],
+  });
+});
+
+test("a conversation that is cleared does not come back from what waited to be archived", async () => {
+  const { conversation, archive } = page();
+  server.on(/POST .*chat$/, stream(turn("client")));
+  server.on(/POST .*clear/, json({}));
+  server.on(/GET/, json({ id: "id1", title: null, messages: [], next: null }));
+  await conversation.send("Hi");
+  expect(archive.store.getState().waiting).toHaveLength(2);
+  await conversation.clear();
+  expect(archive.store.getState().waiting).toEqual([]);
+  expect(archiveShelf.things.size).toBe(0);
+});
+
 test("archiving that fails is told of calmly, kept, and tried again", async () => {
   const { archive } = page();
   server.on(/archive_token/, lost()).on(/archive_messages/, lost(), json({}));

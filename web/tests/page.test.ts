@@ -8,7 +8,7 @@ import { createNotices, SHOWN_FOR } from "../src/state/notices";
 import { createOutbox, type Unsent } from "../src/state/outbox";
 import { createRemovals, UNDO_FOR } from "../src/state/removals";
 import { addressOf, createRouter, type Route, routeOf } from "../src/state/route";
-import { commandOf, SHORTCUTS } from "../src/state/shortcuts";
+import { commandOf, createSingleKeys, SHORTCUTS } from "../src/state/shortcuts";
 import { createTheme } from "../src/state/theme";
 import { json, PlayedServer } from "./server";
 
@@ -140,6 +140,20 @@ const press = (key: string, more: Partial<Record<"ctrlKey" | "metaKey" | "altKey
   altKey: false,
   shiftKey: false,
   ...more,
+});
+
+test("single keys can be turned off, and stay so", () => {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, text: string) => void kept.set(name, text),
+    removeItem: (name: string) => void kept.delete(name),
+  };
+  const keys = createSingleKeys(storage);
+  expect(keys.store.getState().isOn).toBe(true);
+  keys.turn(false);
+  expect(createSingleKeys(storage).store.getState().isOn).toBe(false);
+  expect(createSingleKeys(null).store.getState().isOn).toBe(true);
 });
 
 test("keys mean something only where they write nothing", () => {

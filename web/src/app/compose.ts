@@ -13,6 +13,7 @@ import { createOutbox, type Unsent } from "../state/outbox";
 import { createRemovals } from "../state/removals";
 import { createRouter } from "../state/route";
 import { browserShelf } from "../state/shelf";
+import { createSingleKeys } from "../state/shortcuts";
 import { browserTabs } from "../state/tabs";
 import { createTheme } from "../state/theme";
 import { createConversationActions } from "./conversationActions";
@@ -71,6 +72,7 @@ export function compose(window: Window & typeof globalThis) {
     actions,
     drafts: createDrafts(storage),
     theme: createTheme(window.document.documentElement, storage),
+    singleKeys: createSingleKeys(storage),
     layout: createLayout(),
     memoryView: createMemoryView(),
     inspector: createInspector(),

@@ -1,7 +1,20 @@
+import type { Message, ToolCall } from "../api/types";
+
+/** What the client says of a message that the server does not have. */
+export interface OwnMessage {
+  id: string;
+  role: "user" | "assistant" | "tool";
+  content: string;
+  created_at: string;
+  /** Of a reply, if it did not come to its end. */
+  status?: Message["status"];
+  tool_calls?: ToolCall[];
+}
+
 /** A message that only this client has: the server's policy leaves it to the client to archive. */
 export interface Unarchived {
   conversationId: string;
-  message: { id: string; role: "user" | "assistant" | "tool"; content: string; created_at: string };
+  message: OwnMessage;
   /** Its place among all that waits; the archive counts. */
   place?: number;
 }

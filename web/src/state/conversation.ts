@@ -124,6 +124,8 @@ export function createConversation({
     async clear(): Promise<void> {
       const id = getState().id;
       await client.post("/api/chat/clear", { session_id: id });
+      // What waits to be archived would come back.
+      await archive.forget(id);
       if (isHere(id)) setState({ messages: [], older: null, newer: null, target: null, memories: {} });
       await reading.refresh(id);
     },

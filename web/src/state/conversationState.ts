@@ -8,6 +8,8 @@ export interface Draft {
   text: string;
   toolCalls: ToolCall[];
   memories: MemoryUsed[];
+  /** Once the server said that it stores nothing of it. */
+  unkept?: "client" | "volatile";
 }
 
 /** Something that the user said and the server is not known to have. */

@@ -1,3 +1,6 @@
+import { createStore } from "zustand/vanilla";
+import type { Storage } from "./drafts";
+
 /** Everything that a key does; the keyboard map shows these, and only these. */
 export const SHORTCUTS = [
   { command: "search", keys: ["mod", "K"], says: "Search conversations" },
@@ -45,11 +48,35 @@ const BY_KEY: Record<string, Command> = {
   "?": "help",
 };
 
-/** Say what a key means; while text is typed, only keys that write nothing mean something. */
-export function commandOf(pressed: Pressed, isTyping: boolean): Command | null {
+/** Say what a key means; where single keys are not wanted, as while text is typed, only those that write nothing do. */
+export function commandOf(pressed: Pressed, isPlain: boolean): Command | null {
   const isMod = pressed.ctrlKey || pressed.metaKey;
   if (isMod && !pressed.altKey && !pressed.shiftKey && pressed.key.toLowerCase() === "k") return "search";
   if (isMod || pressed.altKey) return null;
   if (pressed.key === "Escape") return "stop";
-  return isTyping ? null : (BY_KEY[pressed.key] ?? null);
+  return isPlain ? null : (BY_KEY[pressed.key] ?? null);
+}
+
+const NAME = "recollect.single-keys";
+
+/** Whether single keys do something: who speaks to the computer, or touches keys by chance, turns them off. */
+export function createSingleKeys(storage: Storage | null) {
+  let kept: string | null = null;
+  try {
+    kept = storage?.getItem(NAME) ?? null;
+  } catch {
+    // The browser keeps nothing: they are on.
+  }
+  const store = createStore<{ isOn: boolean }>(() => ({ isOn: kept !== "off" }));
+  return {
+    store,
+    turn(isOn: boolean): void {
+      store.setState({ isOn });
+      try {
+        storage?.setItem(NAME, isOn ? "on" : "off");
+      } catch {
+        // It holds for this page only.
+      }
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { type ChatBody, chat, type Waiting } from "../api/chat";
 import { asProblem, Problem } from "../api/problem";
 import type { ChatEvent, Message } from "../api/types";
 import type { Archive } from "./archive";
+import type { OwnMessage } from "./archiveBatches";
 import { branchingPoint } from "./branches";
 import type { Draft } from "./conversationState";
 import type { Outbox } from "./outbox";
@@ -73,7 +74,7 @@ export function createTurns({ client, store, signal, outbox, archive, reading, n
   }
 
   async function hear(id: string, body: ChatBody, key: string, event: ChatEvent): Promise<void> {
-    if (event.event === "saved" && event.durability !== "volatile") await outbox.remove(key);
+    if (event.event === "saved" && event.durability === "durable") await outbox.remove(key);
     if (!isHere(id)) return;
     const draft = getState().draft ?? NOTHING_YET;
     switch (event.event) {
@@ -101,28 +102,37 @@ export function createTurns({ client, store, signal, outbox, archive, reading, n
           memories: { ...state.memories, ...(draft.messageId && { [draft.messageId]: draft.memories }) },
         }));
         if (event.durability === "durable") await reading.refresh(id);
-        else await keep(id, body, draft, event.durability === "client");
+        else setState({ draft: { ...draft, unkept: event.durability } });
         break;
       case "done":
+        if (draft.unkept) await keep(id, body, draft, event.status);
+        // Not before it is with what is archived, or a crash in between would lose it.
+        if (draft.unkept === "client") await outbox.remove(key);
         setState({ draft: null, pending: null });
         break;
     }
   }
 
   /** Show messages that the server did not store, and archive them if that is left to us. */
-  async function keep(id: string, body: ChatBody, draft: Draft, isOurs: boolean): Promise<void> {
-    const at = now().toISOString();
-    const said = (body.new_messages ?? []).map((one) => ({
+  async function keep(id: string, body: ChatBody, draft: Draft, status: Message["status"]): Promise<void> {
+    const said: OwnMessage[] = (body.new_messages ?? []).map((one) => ({
       id: one.id,
       role: one.role,
       content: one.content,
       created_at: one.created_at,
     }));
-    const reply = { id: draft.messageId ?? newId(), role: "assistant" as const, content: draft.text, created_at: at };
+    const reply: OwnMessage = {
+      id: draft.messageId ?? newId(),
+      role: "assistant",
+      content: draft.text,
+      created_at: now().toISOString(),
+      ...(status !== "complete" && { status }),
+      ...(draft.toolCalls.length > 0 && { tool_calls: draft.toolCalls }),
+    };
     const known = new Set(getState().messages.map((one) => one.id));
     const made = [...said, reply].filter((one) => !known.has(one.id));
-    setState((state) => ({ messages: [...state.messages, ...made.map((one) => unstored(id, one, draft))] }));
-    if (isOurs) await archive.add(made.map((message) => ({ conversationId: id, message })));
+    setState((state) => ({ messages: [...state.messages, ...made.map((one) => unstored(id, one))] }));
+    if (draft.unkept === "client") await archive.add(made.map((message) => ({ conversationId: id, message })));
   }
 
   const said = (text: string) => [

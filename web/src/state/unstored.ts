@@ -1,12 +1,8 @@
 import type { Message } from "../api/types";
-import type { Draft } from "./conversationState";
+import type { OwnMessage } from "./archiveBatches";
 
 /** A message that the server does not have, in the form of those that it has. */
-export function unstored(
-  conversationId: string,
-  one: { id: string; role: "user" | "assistant" | "tool"; content: string; created_at: string },
-  draft: Draft,
-): Message {
+export function unstored(conversationId: string, one: OwnMessage): Message {
   return {
     id: one.id,
     conversation_id: conversationId,
@@ -15,9 +11,9 @@ export function unstored(
     role: one.role,
     name: null,
     content: one.content,
-    status: "complete",
+    status: one.status ?? "complete",
     created_at: one.created_at,
-    tool_calls: one.role === "assistant" ? draft.toolCalls : [],
+    tool_calls: one.tool_calls ?? [],
     tool_call_id: null,
     suggested_values: null,
     suggested_actions: null,

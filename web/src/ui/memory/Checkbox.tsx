@@ -9,7 +9,7 @@ interface CheckboxProps {
 /** A box to choose something with; with Shift it reaches from the last one to this. */
 export function Checkbox({ label, isChecked, isMixed = false, onToggle }: CheckboxProps) {
   return (
-    <span className="target inline-flex size-7 shrink-0 items-center justify-center">
+    <label className="target inline-flex size-7 shrink-0 cursor-pointer items-center justify-center">
       <input
         type="checkbox"
         aria-label={label}
@@ -22,6 +22,6 @@ export function Checkbox({ label, isChecked, isMixed = false, onToggle }: Checkb
         onClick={(event) => onToggle(event.shiftKey)}
         className="size-4 cursor-pointer accent-accent pointer-coarse:size-5"
       />
-    </span>
+    </label>
   );
 }

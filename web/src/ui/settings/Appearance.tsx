@@ -4,6 +4,7 @@ import { KeyboardIcon } from "../icons";
 import { Button } from "../parts/Button";
 import { Kbd } from "../parts/Kbd";
 import { SettingsSection } from "./SettingsSection";
+import { Switch } from "./Switch";
 
 const THEMES: { theme: Theme; label: string }[] = [
   { theme: "system", label: "As the system" },
@@ -13,8 +14,9 @@ const THEMES: { theme: Theme; label: string }[] = [
 
 /** How it looks and is used, in this browser alone. */
 export function Appearance() {
-  const { theme, layout } = useApp();
+  const { theme, layout, singleKeys } = useApp();
   const chosen = useStoreOf(theme.store, (state) => state.theme);
+  const hasSingleKeys = useStoreOf(singleKeys.store, (state) => state.isOn);
   return (
     <SettingsSection title="Appearance" text="Holds in this browser.">
       <fieldset>
@@ -32,6 +34,11 @@ export function Appearance() {
           ))}
         </div>
       </fieldset>
+      <div className="mt-4">
+        <Switch label="Single-key shortcuts" isOn={hasSingleKeys} onTurn={singleKeys.turn}>
+          Such as N for a new conversation. Turn them off if you speak to your computer, or touch keys by chance.
+        </Switch>
+      </div>
       <Button look="quiet" className="-ml-3 mt-3" onClick={() => layout.setKeyboardMap(true)}>
         <KeyboardIcon /> Keyboard map <Kbd keys={["?"]} />
       </Button>

@@ -17,7 +17,7 @@ export function YourData({ settings }: { settings: ServerSettings }) {
           <a
             href="/api/me/export"
             download=""
-            className="target inline-flex min-h-9 items-center gap-2 self-start rounded-control border border-line bg-surface px-3 py-1.5 font-medium text-sm hover:bg-sunken"
+            className="target inline-flex min-h-9 pointer-coarse:min-h-11 items-center gap-2 self-start rounded-control border border-line bg-surface px-3 py-1.5 font-medium text-sm hover:bg-sunken"
           >
             <DownloadIcon /> Export everything
           </a>

@@ -14,7 +14,7 @@ export function useShortcuts(): void {
       if (document.querySelector("[role=dialog],[role=menu]")) return;
       const target = event.target instanceof HTMLElement ? event.target : null;
       const isTyping = target?.matches("input,textarea,select,[contenteditable]") ?? false;
-      const command = commandOf(event, isTyping);
+      const command = commandOf(event, isTyping || !app.singleKeys.store.getState().isOn);
       if (command && carryOut(command, app)) event.preventDefault();
       // Out of a field the other keys mean something again.
       else if (command === "stop" && isTyping) document.getElementById("main")?.focus();
