@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from recollect.errors import MigrationRequiredError
@@ -57,18 +56,6 @@ async def test_a_step_that_changes_nothing_of_the_data_keeps_it(database: Databa
         migrate(database, None)
         migrate(database, load_migrations(database.kind)[-1].version)
     assert database.rows() == rows
-    assert problems(database) == []
-
-
-async def test_turns_outlive_the_column_for_what_a_model_was_told(database: Database) -> None:
-    async with database.store() as store:
-        await fill(store)
-        (before,) = await store.list_turns(ALICE, "c1")
-    assert before.context == sample.context_record()
-    migrate(database, 1)
-    migrate(database, None)
-    async with database.store() as store:
-        assert await store.list_turns(ALICE, "c1") == (msgspec.structs.replace(before, context=None),)
     assert problems(database) == []
 
 

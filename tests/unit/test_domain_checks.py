@@ -25,6 +25,7 @@ from recollect.domain.conversation import (
     NewConversation,
 )
 from recollect.domain.erasure import Erasure
+from recollect.domain.holdings import HoldingsQuery
 from recollect.domain.idempotency import Answer, RequestKey, RequestStart
 from recollect.domain.identity import ApiKey, KeyQuery, StoredKey
 from recollect.domain.job import Claim, ClaimRequest, JobFailure, JobQuery, NewJob
@@ -89,6 +90,7 @@ VALID: tuple[msgspec.Struct, ...] = (
     ConversationSearch(text="words"),
     NewConversation(id="c", at=START),
     Erasure(receipt_id="r", at=START),
+    HoldingsQuery(now=START),
     KEY,
     RequestStart(request=KEY, at=START),
     Answer(request=KEY, status=200, body=b""),

@@ -59,6 +59,8 @@ CREATE INDEX conversations_activity
 -- Only these titles are searched: an automatic one is taken from a message, and messages have their own index.
 CREATE INDEX conversations_titled
     ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id) WHERE title_source = 'user';
+CREATE INDEX conversations_pinned
+    ON conversations (tenant_id, user_id, agent, is_archived, is_active, last_activity_at, id) WHERE is_pinned;
 
 CREATE TABLE messages (
     number          BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -122,6 +124,8 @@ CREATE TABLE turns (
     input_tokens    BIGINT NOT NULL,
     output_tokens   BIGINT NOT NULL,
     memory_ids      TEXT,
+    -- What the model was told: ids, versions, tokens and reasons, and nobody's words.
+    context         BYTEA,
     created_at      BIGINT NOT NULL,
     checksum        BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, user_id, conversation_no, number),

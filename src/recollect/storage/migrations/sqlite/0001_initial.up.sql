@@ -55,6 +55,8 @@ CREATE INDEX conversations_activity
 -- Only these titles are searched: an automatic one is taken from a message, and messages have their own index.
 CREATE INDEX conversations_titled
     ON conversations (tenant_id, user_id, agent, is_archived, last_activity_at, id) WHERE title_source = 'user';
+CREATE INDEX conversations_pinned
+    ON conversations (tenant_id, user_id, agent, is_archived, is_active, last_activity_at, id) WHERE is_pinned;
 
 CREATE TABLE messages (
     number          INTEGER PRIMARY KEY,
@@ -110,6 +112,8 @@ CREATE TABLE turns (
     input_tokens    INTEGER NOT NULL,
     output_tokens   INTEGER NOT NULL,
     memory_ids      TEXT,
+    -- What the model was told: ids, versions, tokens and reasons, and nobody's words.
+    context         BLOB,
     created_at      INTEGER NOT NULL,
     checksum        INTEGER NOT NULL
 );
