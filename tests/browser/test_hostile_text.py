@@ -58,7 +58,7 @@ async def test_the_traps_catch_what_would_run(victim: Visit) -> None:
     await expect(shown.get_by_role("textbox", name="Message")).to_be_visible()
     await unharmed(shown)
     await shown.evaluate(f"document.body.insertAdjacentHTML('beforeend', '<img src=x onerror={RUN}>')")
-    await shown.wait_for_function("window.__heard.length > 0")
+    await shown.wait_for_function("() => window.__heard.length > 0")
     assert len(await shown.evaluate(TRACES)) > 1
     assert any("inline event handler" in fault for fault in victim.faults)
     victim.faults.clear()

@@ -70,7 +70,7 @@ async def _renaming(page: Page) -> None:
 async def _notice(page: Page) -> None:
     await _ready(page)
     await page.get_by_role("button", name="More for this conversation").click()
-    await page.get_by_role("menuitem", name="Delete").click()
+    await page.get_by_role("menuitem", name=re.compile("Archive|Restore")).click()
     await expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
 
