@@ -119,6 +119,7 @@ async def test_a_question_that_comes_again_is_not_embedded_again(parts: Parts) -
     again = await parts.embedding.question("Where do I live?")
     await parts.embedding.question("Where do I work?")
     assert first is not None
+    assert again is not None
     assert np.array_equal(first, again)
     assert parts.embedder.calls == 2
 

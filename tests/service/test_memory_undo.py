@@ -200,6 +200,6 @@ async def test_the_values_of_a_slot_are_told_in_their_order(everywhere: Recollec
     for asked in (bergen, oslo):
         told = await service.memories.lineage(ALICE, asked.id)
         assert [one.content for one in told] == ["Lives in Bergen", "Lives in Oslo"]
-    assert told[0].superseded_by == oslo.id
+        assert told[0].superseded_by == oslo.id
     with pytest.raises(MemoryNotFoundError):
         await service.memories.lineage(ALICE, "nobody")
