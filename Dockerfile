@@ -14,7 +14,7 @@ RUN PYTHONPATH=src /opt/recollect/bin/python -m recollect.http.document > openap
 FROM node:22-slim AS web
 WORKDIR /build/web
 COPY web/package.json web/package-lock.json ./
-RUN npm ci --no-audit --no-fund
+RUN npm install --no-save --no-audit --no-fund
 COPY web ./
 COPY --from=packages /build/openapi.json ./
 RUN npm run types && npm run build

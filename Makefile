@@ -85,9 +85,10 @@ $(WEB_TYPES): $(VENV)/.base $(WEB)/node_modules/.ready $(shell find src/recollec
 	npm --prefix $(WEB) --silent run types
 	@touch $@
 
+# Not `npm ci`: it wants the packages of every platform in the lock file, and a registry may lack those of others.
 $(WEB)/node_modules/.ready: $(WEB)/package-lock.json
 	@command -v npm >/dev/null || { echo "Building the web app needs Node 20 or newer; a release brings it built."; exit 1; }
-	npm --prefix $(WEB) ci --no-audit --no-fund --loglevel error
+	npm --prefix $(WEB) install --no-save --no-audit --no-fund --loglevel error
 	@touch $@
 
 $(WEB_BUILT): $(WEB_TYPES) $(WEB)/index.html $(WEB)/vite.config.ts $(WEB)/tsconfig.json $(shell find $(WEB)/src $(WEB)/public -type f)
