@@ -82,6 +82,8 @@ async def test_calls_of_tools_are_folded_and_open_by_keyboard(talk: Visit, model
     shown = await talk.open("#/new")
     await say(shown, "I like tea.")
     await expect(shown.get_by_text("Noted.", exact=True)).to_be_visible()
+    # Once it is stored, the draft gives its place to the messages.
+    await expect(shown.get_by_role("button", name="Answer again")).to_be_visible()
     call = shown.get_by_text("manage_long_term_memory")
     asked = shown.get_by_text('"content": "likes tea"')
     await expect(asked).to_be_hidden()

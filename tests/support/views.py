@@ -102,14 +102,14 @@ async def _unfolded(page: Page) -> None:
     await _conversation(page)
     messages = page.get_by_role("region", name="Messages")
     summary = page.get_by_role("button", name="Summarised up to here")
-    for _ in range(MOST_SCROLLS):
-        if await summary.count():
-            break
-        await messages.evaluate("one => one.scrollBy(0, -300)")
-    await summary.click()
     tool = messages.get_by_text("search_memory")
-    if await tool.count():
-        await tool.click()
+    # Only what is near is rendered, so each is unfolded where it is passed, from the newest up.
+    for one in (tool, summary):
+        for _ in range(MOST_SCROLLS):
+            if await one.count():
+                break
+            await messages.evaluate("one => one.scrollBy(0, -300)")
+        await one.click()
     await expect(page.get_by_text("plans a week in Lofoten")).to_be_visible()
     await summary.evaluate("one => one.scrollIntoView({block: 'start'})")
 

@@ -21,10 +21,14 @@ export interface OutboxState {
   elsewhere: ReadonlySet<string>;
 }
 
+/** Whether the tab that sends a turn is still there is looked at this often: one that is gone says nothing. */
+const LOOK_AGAIN = 2_000;
+
 /** Keep what the user said until the server has it. */
-export function createOutbox(shelf: Shelf<Unsent>, tabs: Tabs = NO_TABS) {
+export function createOutbox(shelf: Shelf<Unsent>, tabs: Tabs = NO_TABS, later = setTimeout) {
   const store = createStore<OutboxState>(() => ({ waiting: [], isKept: true, elsewhere: new Set() }));
   const held = new Map<string, () => void>();
+  let isLooking = false;
 
   const tried = async (work: () => Promise<void>) => {
     try {
@@ -41,22 +45,32 @@ export function createOutbox(shelf: Shelf<Unsent>, tabs: Tabs = NO_TABS) {
     held.delete(key);
   };
 
+  async function load(): Promise<Unsent[]> {
+    await tried(async () => {
+      const found = (await shelf.all()).map(([, unsent]) => unsent);
+      const all = await tabs.held();
+      const elsewhere = new Set([...all].filter((key) => !held.has(key)));
+      const ours = store.getState().waiting.filter((one) => held.has(one.key));
+      const known = new Set(ours.map((one) => one.key));
+      const waiting = [...found.filter((one) => !known.has(one.key)), ...ours];
+      store.setState({ waiting: waiting.sort((a, b) => (a.at < b.at ? -1 : 1)), elsewhere });
+    });
+    const { waiting, elsewhere } = store.getState();
+    if (!isLooking && waiting.some((one) => elsewhere.has(one.key))) {
+      isLooking = true;
+      later(() => {
+        isLooking = false;
+        void load();
+      }, LOOK_AGAIN);
+    }
+    return waiting;
+  }
+
   return {
     store,
 
     /** Read what an earlier page left, and what other tabs keep. */
-    async load(): Promise<Unsent[]> {
-      await tried(async () => {
-        const found = (await shelf.all()).map(([, unsent]) => unsent);
-        const all = await tabs.held();
-        const elsewhere = new Set([...all].filter((key) => !held.has(key)));
-        const ours = store.getState().waiting.filter((one) => held.has(one.key));
-        const known = new Set(ours.map((one) => one.key));
-        const waiting = [...found.filter((one) => !known.has(one.key)), ...ours];
-        store.setState({ waiting: waiting.sort((a, b) => (a.at < b.at ? -1 : 1)), elsewhere });
-      });
-      return store.getState().waiting;
-    },
+    load,
 
     /** Keep a turn before it is sent. */
     async put(unsent: Unsent): Promise<void> {

@@ -19,8 +19,14 @@ function placeOf(tab: MemoryTab | undefined, memoryId: string | null): Place {
   return { page: "memories", ...(memoryId && { memoryId }), ...(tab && { tab }) };
 }
 
-/** Give the focus back to the row of a memory. */
-export function focusRow(id: string): void {
-  // The row is drawn again first.
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(`a[data-memory="${CSS.escape(id)}"]`)?.focus());
+/** Frames in which a row that is edited or read again comes back. */
+const MOST_FRAMES = 120;
+
+/** Give the focus back to the row of a memory, once it is there. */
+export function focusRow(id: string, frames = MOST_FRAMES): void {
+  requestAnimationFrame(() => {
+    const row = document.querySelector<HTMLElement>(`a[data-memory="${CSS.escape(id)}"]`);
+    if (row) row.focus();
+    else if (frames > 0) focusRow(id, frames - 1);
+  });
 }
