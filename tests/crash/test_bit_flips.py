@@ -14,6 +14,7 @@ import pytest
 from recollect.domain.erasure import Erasure
 from recollect.domain.memory import Memory
 from recollect.domain.note import Note
+from recollect.domain.preferences import Preferences
 from recollect.errors import RecollectError, StorageError
 from recollect.storage.driver import Transaction
 from recollect.storage.sqlite import SqliteDriver, SqliteOptions
@@ -73,7 +74,8 @@ def records(answer: Any) -> dict[str, Any]:
     if isinstance(answer, RecollectError):
         return {}
     listed = answer if isinstance(answer, tuple) else getattr(answer, "items", None)
-    if isinstance(answer, Note) and answer.version == 0:
+    # What is told where nothing is found is no record; that one is missing must be noticed all the same.
+    if isinstance(answer, Note | Preferences) and answer.version == 0:
         listed = ()
     if listed is None:
         listed = (*answer.messages, *answer.summaries) if hasattr(answer, "messages") else (answer,)
