@@ -48,6 +48,21 @@ test("what another tab sends is known and is nobody else's care, until that tab 
   expect([...other.store.getState().elsewhere]).toEqual([]);
 });
 
+test("a tab that is gone says nothing, so that it is looked for again", async () => {
+  const { shelf, tab, holding } = browser();
+  const looks: (() => void)[] = [];
+  const later = ((look: () => void) => looks.push(look)) as unknown as typeof setTimeout;
+  const other = createOutbox(shelf, tab(), later);
+  await createOutbox(shelf, tab()).put(unsent("k"));
+  await other.load();
+  await other.load();
+  expect(looks).toHaveLength(1);
+  holding.clear();
+  looks[0]?.();
+  await expect.poll(() => [...other.store.getState().elsewhere]).toEqual([]);
+  expect(looks).toHaveLength(1);
+});
+
 test("what this tab sends itself is not elsewhere, and is let go of once", async () => {
   const { shelf, tab, holding } = browser();
   const outbox = createOutbox(shelf, tab());
