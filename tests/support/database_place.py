@@ -14,6 +14,10 @@ from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 
 
+#: How long whoever goes past the store waits for it.
+BUSY_MS = 10_000
+
+
 class Place:
     """One database by its file or address."""
 
@@ -33,6 +37,8 @@ class Place:
                 cursor = connection.execute(sql.SQL(statement))
                 return cursor.fetchall() if cursor.description else []
         file = apsw.Connection(self._address)
+        # After a write the store may still be writing its log back.
+        file.set_busy_timeout(BUSY_MS)
         try:
             return file.execute(statement).fetchall()
         finally:
