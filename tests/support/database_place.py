@@ -13,7 +13,6 @@ from recollect.storage.postgres import PostgresDriver
 from recollect.storage.sqlite import SqliteDriver
 from recollect.storage.store import SqlStore
 
-
 #: How long whoever goes past the store waits for it.
 BUSY_MS = 10_000
 
