@@ -102,4 +102,7 @@ async def test_a_memory_takes_eight_statements_on_sqlite(tmp_path: Path) -> None
         writer.set_exec_trace(note)
         await add(parts.service, "The user plays chess on Sundays")
         writer.set_exec_trace(None)
-    assert statements == ["BEGIN", "SELECT", "INSERT", "INSERT", "INSERT", "INSERT", "UPDATE", "COMMIT"]
+    # The scrub may still have a transaction of its own, which inserts nothing.
+    transactions = " ".join(statements).replace("BEGIN", "|BEGIN").split("|")
+    written = [one.split() for one in transactions if "INSERT" in one]
+    assert written == [["BEGIN", "SELECT", "INSERT", "INSERT", "INSERT", "INSERT", "UPDATE", "COMMIT"]]
