@@ -68,6 +68,8 @@ async def test_a_code_block_is_copied_as_it_is_written(talk: Visit, model: Scrip
     await talk.context.grant_permissions(["clipboard-read", "clipboard-write"])
     shown = await talk.open("#/new")
     await say(shown, "Code?")
+    # Once it is stored, the draft gives its place to the messages.
+    await expect(shown.get_by_role("button", name="Answer again")).to_be_visible()
     block = shown.get_by_role("article", name="Assistant").locator(".code-block")
     await block.get_by_role("button", name="Copy").click()
     await expect(block.get_by_role("button", name="Copied")).to_be_visible()
