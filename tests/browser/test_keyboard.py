@@ -119,6 +119,7 @@ async def test_conversations_are_searched_opened_and_gone_through(page: Page) ->
     await press(page, "Control+k")
     await page.keyboard.type("said in beta")
     await expect(page.get_by_role("link", name="Alpha")).to_be_hidden()
+    await expect(page.get_by_role("link", name="Beta said in Beta")).to_be_visible()
     await press(page, "ArrowDown")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("article").get_by_text("said in Beta")).to_be_visible()

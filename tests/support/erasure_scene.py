@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from recollect.bootstrap import assemble, open_store
+from recollect.bootstrap import assemble
 from recollect.domain.erasure import Erased, Receipt
 from recollect.domain.recalling import RecallRequest
 from recollect.domain.scope import Scope
@@ -19,6 +19,7 @@ from recollect.settings import Settings
 from recollect.testing.samples import ALICE, BOB
 from tests.support.canary import HARMLESS, Canary, Database, Spread, redis_bytes
 from tests.support.model_service import play
+from tests.support.services import open_patiently
 
 #: The parts of a prompt that are the question and the conversation in which it is asked.
 ASKED = ("window", "message")
@@ -90,7 +91,7 @@ async def told(database: Database, redis_url: str, seed: int, caplog: pytest.Log
         settings = Settings.load(
             {"storage.database": database.url, "redis_url": redis_url, "memory.extractor": "rules"}, environ={}
         )
-        other = assemble(await open_store(settings), settings, played.clock)
+        other = assemble(await open_patiently(settings), settings, played.clock)
         try:
             yield Scene(Spread(played, Canary(Random(seed))), other, database, redis_url, caplog)
         finally:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from recollect.bootstrap import assemble, open_store
+from recollect.bootstrap import assemble
 from recollect.domain.job import ClaimedJob, ClaimRequest, Job, JobQuery
 from recollect.domain.message import Message
 from recollect.domain.page import MessageQuery
@@ -23,6 +23,7 @@ from recollect.settings import Settings
 from recollect.testing.clock import FakeClock
 from recollect.testing.models import ScriptedModelServer, ScriptedReply, WireProtocol
 from recollect.testing.samples import ALICE, ids_of
+from tests.support.services import open_patiently
 
 #: Limits for a server that answers at once or not at all, so that a fault takes no time.
 HURRIED = {
@@ -144,7 +145,7 @@ async def play(file: Path, more: Mapping[str, Any], kind: WireProtocol = "openai
             environ={},
         )
         clock = FakeClock()
-        watched = WatchedStore(await open_store(settings))
+        watched = WatchedStore(await open_patiently(settings))
         async with assemble(cast("Store", watched), settings, clock) as service:
             yield Played(service=service, server=server, clock=clock, watched=watched)
     assert server.errors == []

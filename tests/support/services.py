@@ -18,6 +18,7 @@ from recollect.cache.redis_link import RedisLimits
 from recollect.domain.scope import Scope
 from recollect.domain.window import Window
 from recollect.ports.clock import Clock
+from recollect.ports.store import Store
 from recollect.ports.windows import Change, Load, WindowCache
 from recollect.service.recollect import Recollect
 from recollect.settings import Settings
@@ -100,28 +101,42 @@ def settings_of(database: str, redis: str | None = None, **more: Any) -> Setting
     return Settings.load({**given, **named}, environ={})
 
 
+async def open_patiently(settings: Settings, limits: RedisLimits = PATIENT) -> Store:
+    """Open the store alone, as the bootstrap does, but with a Redis that may take its time."""
+    driver = await _opened_driver(settings)
+    return SqlStore(driver, _cache(settings, driver, limits), window_size=settings.window.size)
+
+
 @asynccontextmanager
 async def opened(
     settings: Settings, *, limits: RedisLimits = PATIENT, clock: Clock = system_clock
 ) -> AsyncIterator[Parts]:
     """Open a service as `recollect.open` does, but for its worker, which is not started."""
-    storage, idle = settings.storage, settings.sessions.timeout
-    driver: Driver
-    if storage.sqlite_path is not None:
-        driver = await SqliteDriver.open(storage.sqlite_path)
-    else:
-        patience = timedelta(seconds=storage.pool_timeout_seconds)
-        driver = await PostgresDriver.open(
-            storage.database, PostgresOptions(pool_max=storage.pool_max, pool_timeout=patience)
-        )
-    cache: WindowCache
-    if settings.redis_url is not None:
-        cache = RedisWindows(settings.redis_url, idle=idle, new_id=new_id, limits=limits)
-    else:
-        cache = LocalWindows(
-            mark=driver.mark, clock=system_clock, max_conversations=settings.sessions.max_cached, idle=idle
-        )
-    windows = WatchedWindows(cache)
+    driver = await _opened_driver(settings)
+    windows = WatchedWindows(_cache(settings, driver, limits))
     store = SqlStore(driver, windows, window_size=settings.window.size)
     async with assemble(store, settings, clock) as service:
         yield Parts(service, driver, windows)
+
+
+async def _opened_driver(settings: Settings) -> Driver:
+    storage = settings.storage
+    if storage.sqlite_path is not None:
+        return await SqliteDriver.open(storage.sqlite_path)
+    patience = timedelta(seconds=storage.pool_timeout_seconds)
+    return await PostgresDriver.open(
+        storage.database, PostgresOptions(pool_max=storage.pool_max, pool_timeout=patience)
+    )
+
+
+def _cache(settings: Settings, driver: Driver, limits: RedisLimits) -> WindowCache:
+    idle = settings.sessions.timeout
+    if settings.redis_url is not None:
+        return RedisWindows(settings.redis_url, idle=idle, new_id=new_id, limits=limits)
+    return LocalWindows(
+        mark=driver.mark,
+        settled_mark=driver.settled_mark,
+        clock=system_clock,
+        max_conversations=settings.sessions.max_cached,
+        idle=idle,
+    )
