@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from recollect.errors import ConflictError
 from recollect.storage import sqlite_writer
 from recollect.storage.driver import Transaction
 from recollect.storage.sqlite import SqliteDriver, SqliteOptions
+from recollect.storage.sqlite_writer import SqliteWriter
 
 SCOPE = Scope(user="alice")
 
@@ -102,3 +104,30 @@ async def test_a_lone_work_that_refuses_leaves_the_lock_free(
     assert driver.mark() is not None
     await driver.write(SCOPE, adding("u0"))
     assert await users(driver) == 1
+
+
+@pytest.mark.parametrize("quick_commit", [60.0, 0.0], ids=["on the loop", "in the thread"])
+async def test_writers_who_come_again_and_again_share_their_commits(
+    driver: SqliteDriver, monkeypatch: pytest.MonkeyPatch, quick_commit: float
+) -> None:
+    monkeypatch.setattr(sqlite_writer, "QUICK_COMMIT", quick_commit)
+    commits: list[int] = []
+    commit = SqliteWriter._commit
+
+    def counted(self: SqliteWriter, batch: list[Any]) -> None:
+        commits.append(len(batch))
+        commit(self, batch)
+
+    monkeypatch.setattr(SqliteWriter, "_commit", counted)
+
+    async def client(number: int) -> None:
+        for at in range(20):
+            # Whatever is done before a write, each in a turn of its own.
+            for _ in range((number + at) % 3):
+                await asyncio.sleep(0)
+            await driver.write(SCOPE, adding(f"u{number * 100 + at}"))
+
+    await asyncio.gather(*(client(number) for number in range(16)))
+    assert sum(commits) == 16 * 20
+    assert len(commits) <= 20 + 4
+    assert await users(driver) == 16 * 20

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from recollect.domain.memory import Memory, NewMemory, holds, memory_from
@@ -162,9 +163,11 @@ def test_what_is_added_between_searches_is_found_as_if_all_had_come_together() -
     index.put([IndexedMemory(JOB)])
     gone = [msgspec.structs.replace(one, deleted_at=NOW) for one in (others[3], JOB)]
     index.put(IndexedMemory(one) for one in gone)
-    near = index.nearest(direction(5).astype(np.float32), 3, 0.9)
-    assert near[0] == "m5"
-    assert index.nearest(direction(3).astype(np.float32), 70, -1.0).count("m3") == 0
+    (memory_id, closeness), *_ = index.close(direction(5).astype(np.float32), 0.9)
+    assert (memory_id, closeness) == ("m5", pytest.approx(1.0, abs=1e-3))
+    every = dict(index.close(direction(3).astype(np.float32), -1.0))
+    assert every.keys() == {f"m{number}" for number in range(70) if number != 3}
+    assert sorted(every.values(), reverse=True) == list(every.values())
     anew = MemoryIndex(DIMENSIONS)
     kept = [(at, one) for at, one in enumerate(others) if at != 3]
     anew.put([IndexedMemory(CAT), *(IndexedMemory(one, direction(at).astype("<f2").tobytes()) for at, one in kept)])

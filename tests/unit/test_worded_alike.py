@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import repeat
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
+from recollect.domain.likeness import DEFAULT_THRESHOLDS, Said, are_same
 from recollect.domain.memory import NewMemory, memory_from, normalised
 from recollect.domain.passage import IndexedMemory
+from recollect.domain.vector import Vector
 from recollect.embedding.static import StaticEmbedder
 from recollect.service.embedding import Embedding
-from recollect.service.knowledge import LEAST_WORDING, NEAREST, UserKnowledge
+from recollect.service.knowledge import LEAST_WORDING, NEAREST, UserKnowledge, closeness, floats
+from tests.unit.test_likeness import SAME
 
 NOW = datetime(2024, 6, 15, tzinfo=UTC)
+EMBEDDER = StaticEmbedder()
 _WORDS = st.sampled_from(
     [
         "the",
@@ -40,10 +47,24 @@ _WORDS = st.sampled_from(
 _TEXTS = st.lists(_WORDS, min_size=1, max_size=25).map(" ".join)
 
 
-def knowledge_of(texts: list[str]) -> UserKnowledge:
-    embedding = Embedding(None, StaticEmbedder(), None)  # type: ignore[arg-type]  # nothing is embedded or stored
-    items = [memory_from(NewMemory(id=f"m{at:03}", content=text, at=NOW)) for at, text in enumerate(texts)]
-    return UserKnowledge(1, [IndexedMemory(one) for one in items], embedding)
+def newcomer(text: str, vector: Vector | None = None) -> NewMemory:
+    return NewMemory(id="new", content=text, at=NOW, vector=vector)
+
+
+def knowledge_of(texts: Sequence[str], vectors: Sequence[Vector] = ()) -> UserKnowledge:
+    embedding = Embedding(None, EMBEDDER, None)  # type: ignore[arg-type]  # nothing is embedded or stored
+    stored = [memory_from(NewMemory(id=f"m{at:03}", content=text, at=NOW)) for at, text in enumerate(texts)]
+    values = [*(vector.values for vector in vectors), *repeat(None, len(stored) - len(vectors))]
+    items = [IndexedMemory(one, value) for one, value in zip(stored, values, strict=True)]
+    return UserKnowledge(1, items, embedding)
+
+
+def vectors_of(texts: Sequence[str]) -> list[Vector]:
+    return [Vector(EMBEDDER.model, row.astype("<f2").tobytes()) for row in EMBEDDER.vectors_of(texts)]
+
+
+def near(known: UserKnowledge, new: NewMemory) -> set[str]:
+    return {memory.id for memory in known.near((new,))}
 
 
 def alike(texts: list[str], wording: str) -> set[str]:
@@ -59,12 +80,32 @@ def test_nothing_that_is_worded_alike_is_missed(texts: list[str], new: str, data
     place = data.draw(st.integers(0, len(new)))
     cut = data.draw(st.integers(0, max(1, len(new) // 3)))
     texts = [*texts, new[:place] + new[place + cut :] + "x" * cut, new[:place] + "y" * cut + new[place:]]
-    wording = normalised(new)
-    assert set(knowledge_of(texts)._worded_alike(wording)) == alike(texts, wording)
+    assert near(knowledge_of(texts), newcomer(new)) == alike(texts, normalised(new))
 
 
 @given(st.integers(NEAREST - 2, 3 * NEAREST), _TEXTS)
 def test_of_many_that_are_alike_the_same_nearest_are_taken(count: int, new: str) -> None:
     texts = [f"{new} {at % 7}{'z' * (at % 5)}" for at in range(count)]
-    wording = normalised(new)
-    assert set(knowledge_of(texts)._worded_alike(wording)) == alike(texts, wording)
+    assert near(knowledge_of(texts), newcomer(new)) == alike(texts, normalised(new))
+
+
+@pytest.mark.parametrize(("one", "other"), [*SAME, *((other, one) for one, other in SAME)])
+def test_what_says_the_same_is_found_among_others_by_its_meaning_or_its_wording(one: str, other: str) -> None:
+    others = [text for pair in SAME if one not in pair for text in pair]
+    mine, theirs, *rest = vectors_of([one, other, *others])
+    known = knowledge_of([other, *others], [theirs, *rest])
+    similarity = closeness(floats(mine), floats(theirs))
+    is_same = are_same(Said(one), Said(other), similarity, DEFAULT_THRESHOLDS)
+    assert is_same <= ("m000" in near(known, newcomer(one, mine)))
+
+
+def test_what_has_no_vector_yet_is_found_by_its_wording() -> None:
+    mine, theirs = vectors_of(["Lives in the old town of Bergen", "Plays the piano"])
+    known = knowledge_of(["Plays the piano", "Lives in an old town of Bergen"], [theirs])
+    assert near(known, newcomer("Lives in the old town of Bergen", mine)) == {"m001"}
+
+
+def test_what_the_embedder_knows_nothing_of_is_found_by_its_wording() -> None:
+    (nothing,) = vectors_of([""])
+    known = knowledge_of(["zzz zzz"], [nothing])
+    assert near(known, newcomer("zzz zzzy", nothing)) == {"m000"}

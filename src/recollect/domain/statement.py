@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -98,13 +99,17 @@ _MARKS: Final = (
     "\u1be6-\u1bf3"
 )
 
+_NUMBER: Final = r"(?P<number>(?<![\w.,])[-−+]?\d+(?:[.,:/]\d+)*|\d+(?:[.,:/]\d+)*)"
+_SIGN: Final = r"(?P<sign>[^\s\w,'\"`()\[\]{}«»‹›“”„‘’‚、「」『』،؛\-–—/\\|*_~^<>=&@])"
 _PIECES: Final = re.compile(
-    rf"(?P<number>(?<![\w.,])[-−+]?\d+(?:[.,:/]\d+)*|\d+(?:[.,:/]\d+)*)"
-    rf"|(?P<letter>[{_SPACELESS}])"
-    rf"|(?P<word>(?:(?![{_SPACELESS}])[^\W\d_]|[{_MARKS}])+[+#]*)"
-    r"|(?P<end>[.!?:;。！？؟।\n])"
-    r"|(?P<sign>[^\s\w,'\"`()\[\]{}«»‹›“”„‘’‚、「」『』،؛\-–—/\\|*_~^<>=&@])"
+    _NUMBER
+    + rf"|(?P<letter>[{_SPACELESS}])"
+    + rf"|(?P<word>(?:(?![{_SPACELESS}])[^\W\d_]|[{_MARKS}])+[+#]*)"
+    + r"|(?P<end>[.!?:;。！？؟।\n])|"
+    + _SIGN
 )
+#: The same for a text of ASCII alone.
+_ASCII_PIECES: Final = re.compile(_NUMBER + r"|(?P<word>[A-Za-z]+[+#]*)|(?P<end>[.!?:;\n])|" + _SIGN)
 _CONTRACTIONS: Final = (
     (re.compile(r"\bwon['’]t\b", re.IGNORECASE), "will not"),
     (re.compile(r"\bcan['’]t\b|\bcannot\b", re.IGNORECASE), "can not"),
@@ -116,8 +121,11 @@ _CONTRACTIONS: Final = (
     (re.compile(r"\b(?:each other|one another)\b", re.IGNORECASE), " "),
     (re.compile(r"\b(?:used to|anymore|any more|no more|no longer)\b", re.IGNORECASE), " not "),
 )
-#: Those that a text without an apostrophe may hold.
+#: Those that a text without an apostrophe may hold, if it holds one of these.
 _UNMARKED: Final = (_CONTRACTIONS[1], *_CONTRACTIONS[7:])
+_UNMARKED_HINTS: Final = ("cannot", "each other", "one another", "used to", "more", "longer")
+#: Such a word is hardly ever met again.
+_LONG_WORD: Final = 40
 _ORDINALS: Final = frozenset("st nd rd th er ère ème e º ª".split())  # noqa: SIM905 - as the lists beside it
 _CURRENCIES: Final = {"$": "dollar", "€": "euro", "£": "pound", "%": "percent"}
 #: A passive has one of the first and one of the second: was hired by.
@@ -135,7 +143,7 @@ _LIGHT_LETTERS: Final = re.compile("[的之]")
 def read(text: str) -> Statement:
     """Return what is compared of the text."""
     text = unicodedata.normalize("NFKC", text)
-    for pattern, plain in _CONTRACTIONS if "'" in text or "’" in text else _UNMARKED:
+    for pattern, plain in _contractions(text):
         text = pattern.sub(plain, text)
     words: list[Word] = []
     numbers: list[str] = []
@@ -146,7 +154,7 @@ def read(text: str) -> Statement:
         elif kind == "number" or piece.casefold() in _NUMBER_WORDS:
             numbers.append(_NUMBER_WORDS.get(piece.casefold()) or _number(piece))
         elif not (numbers and piece.casefold() in _ORDINALS):
-            words.append(_word(piece, is_first=is_first))
+            words.append((_kept_word if len(piece) <= _LONG_WORD else _word)(piece, is_first))
     raw = {word.raw for word in words}
     return Statement(
         words=tuple(word for word in words if word.raw not in NEGATIONS),
@@ -158,23 +166,35 @@ def read(text: str) -> Statement:
     )
 
 
+def _contractions(text: str) -> Iterable[tuple[re.Pattern[str], str]]:
+    """Return the contractions that the text may hold."""
+    if "'" in text or "’" in text:
+        return _CONTRACTIONS
+    lowered = text.lower()
+    return _UNMARKED if any(hint in lowered for hint in _UNMARKED_HINTS) else ()
+
+
 def _pieces(text: str) -> Iterator[tuple[str, str, bool]]:
     """Yield each piece with its kind, and whether a sentence begins with it."""
     is_first = True
-    for match in _PIECES.finditer(text):
+    for match in (_ASCII_PIECES if text.isascii() else _PIECES).finditer(text):
         kind = match.lastgroup or ""
         if kind != "end":
             yield kind, match.group(), is_first
         is_first = kind == "end"
 
 
-def _word(piece: str, *, is_first: bool) -> Word:
+def _word(piece: str, is_first: bool) -> Word:
     raw = _CURRENCIES.get(piece) or piece.casefold()
     base = _hangul_base(raw) if "\uac00" <= raw[0] <= "\ud7a3" else stem(raw)
     is_common = is_known(raw) or raw in COMMON_WORDS
     is_name = piece[0].isupper() and raw != "i" and not (is_first and is_common)
     is_content = raw not in FUNCTION_WORDS
     return Word(raw=raw, stem=base, is_name=is_name, is_sure=is_name and not is_first, is_content=is_content)
+
+
+#: The same words stand in many statements.
+_kept_word: Final = lru_cache(maxsize=50_000)(_word)
 
 
 def _hangul_base(word: str) -> str:

@@ -129,18 +129,15 @@ class MemoryIndex:
             for (_, memory, worth), told, close in zip(chosen, said, near, strict=True)
         ]
 
-    def nearest(self, vector: NDArray[np.float32], count: int, least: float) -> list[str]:
-        """Return the memories closest to a vector, at most so many and none further than this, the closest first."""
+    def close(self, vector: NDArray[np.float32], least: float) -> list[tuple[str, float]]:
+        """Return the memories that are at least so close to a vector, and how close, the closest first."""
         rows = self._rows
         near = rows.vectors @ vector
         close = (near >= least).nonzero()[0]
-        if len(close):
-            close = close[rows.with_vector(close)]
-        if len(close) > count:
-            close = close[np.argpartition(-near[close], count - 1)[:count]]
-        if len(close) > 1:
-            close = close[np.lexsort((close, -near[close]))]
-        return [self._memory(row).id for row in close.tolist()]
+        close = close[rows.with_vector(close)]
+        near = near[close]
+        order = (-near).argsort(kind="stable")
+        return [(self._memory(row).id, at) for row, at in zip(close[order].tolist(), near[order].tolist(), strict=True)]
 
     def vector(self, memory_id: str) -> NDArray[np.float32] | None:
         """Return the vector of a memory, if it is held and has one."""

@@ -28,11 +28,10 @@ from recollect.service.embedding import Embedding
 
 #: Memories that are compared with a new one: so many that are worded alike, and as many that mean about the same.
 NEAREST = 20
-#: Below these nothing is a duplicate.
-LEAST_WORDING, LEAST_MEANING = 0.7, 0.5
-#: Wordings that are so alike are at least so alike if a changed letter counts as one that goes and one that comes:
-#: that is at most twice the distance, of lengths that differ no more than the likeness allows. It is found much faster.
-LEAST_ROUGHLY = 1 - 2 * (1 - LEAST_WORDING) / (1 + LEAST_WORDING) - 1e-6
+#: Below these nothing is a duplicate: words in another order or without the small ones still mean about the same.
+LEAST_WORDING, LEAST_MEANING = 0.7, 0.7
+#: Statements in Latin letters that mean less alike are no duplicates however they are worded.
+LEAST_KINSHIP = 0.5
 #: Bytes of all that is held; the users who were active longest ago are let go.
 MOST_BYTES = 512 * 2**20
 
@@ -52,10 +51,13 @@ class UserKnowledge:
         self.revision = revision
         self.index = MemoryIndex(embedding.dimensions)
         self._model = embedding.model
+        self._thresholds = embedding.thresholds
         self.memories: dict[str, Memory] = {}
         #: Those that were found to hold no secret as they are.
         self.clean: set[str] = set()
         self._wordings: dict[str, str] = {}
+        #: Those whose meaning nobody knows yet.
+        self._bare: set[str] = set()
         #: What memories say that came near a new one, read for comparisons.
         self._said: dict[str, Said] = {}
         self._newcomer: _Newcomer | None = None
@@ -72,6 +74,8 @@ class UserKnowledge:
             self.clean.discard(memory.id)
             if memory.deleted_at is None:
                 self._enter(memory)
+                if item.vector is None:
+                    self._bare.add(memory.id)
         self.index.put(taken)
 
     def _enter(self, memory: Memory) -> None:
@@ -88,6 +92,7 @@ class UserKnowledge:
         if before is None:
             return
         self._said.pop(memory_id, None)
+        self._bare.discard(memory_id)
         for place in _places(before, self._wordings.pop(memory_id)):
             self._places[place].discard(memory_id)
             if not self._places[place]:
@@ -123,33 +128,23 @@ class UserKnowledge:
             for place in _places(new, newcomer.said.wording):
                 if place[0] != "conversation":
                     found |= self._places.get(place, set())
-            found.update(self._worded_alike(newcomer.said.wording))
-            if newcomer.vector is not None:
-                found.update(self.index.nearest(newcomer.vector, NEAREST, LEAST_MEANING))
+            found.update(self._alike(newcomer))
         return self._named(found)
 
-    def _worded_alike(self, wording: str) -> Iterable[str]:
-        wordings = self._wordings
-        roughly = process.extract(
-            wording,
-            wordings,
-            scorer=Indel.normalized_similarity,
-            processor=None,
-            score_cutoff=LEAST_ROUGHLY,
-            limit=NEAREST + 1,
-        )
-        if not roughly:
-            return ()
-        hits = process.extract(
-            wording,
-            # Which of equally good ones are the nearest depends on their order among all.
-            {memory_id: alike for alike, _, memory_id in roughly} if len(roughly) <= NEAREST else wordings,
-            scorer=Levenshtein.normalized_similarity,
-            processor=None,
-            score_cutoff=LEAST_WORDING,
-            limit=NEAREST,
-        )
-        return [memory_id for _, _, memory_id in hits]
+    def _alike(self, newcomer: _Newcomer) -> Sequence[str]:
+        """Return what is worded or meant about as the new one."""
+        said, vector = newcomer.said, newcomer.vector
+        if vector is None or not vector.any():
+            return _worded_alike(said.wording, self._wordings, LEAST_WORDING)
+        close = self.index.close(vector, LEAST_KINSHIP)
+        meant = [memory_id for memory_id, at in close[:NEAREST] if at >= LEAST_MEANING]
+        if not said.is_latin:
+            return meant + _worded_alike(said.wording, self._wordings, LEAST_WORDING)
+        wordings = {memory_id: self._wordings[memory_id] for memory_id, _ in close[len(meant) :]}
+        for memory_id in self._bare:
+            wordings[memory_id] = self._wordings[memory_id]
+        # What is worded less alike than a duplicate is one by its meaning.
+        return meant + _worded_alike(said.wording, wordings, self._thresholds.wording) if wordings else meant
 
     def said(self, memory: NewMemory | Memory) -> Said:
         """Return what a memory says, read for comparisons; what is stored is read once while it is held."""
@@ -175,6 +170,32 @@ class UserKnowledge:
         if self._newcomer is None or self._newcomer.new is not new:
             self._newcomer = _Newcomer(new, Said(new.content), None if new.vector is None else floats(new.vector))
         return self._newcomer
+
+
+def _worded_alike(wording: str, wordings: Mapping[str, str], least: float) -> list[str]:
+    """Return the ids of the wordings that are most alike."""
+    # If a changed letter counts as one that goes and one that comes, what is so alike has at most twice the distance,
+    # of lengths that differ no more than the likeness allows. That is found much faster.
+    roughly = process.extract(
+        wording,
+        wordings,
+        scorer=Indel.normalized_similarity,
+        processor=None,
+        score_cutoff=1 - 2 * (1 - least) / (1 + least) - 1e-6,
+        limit=NEAREST + 1,
+    )
+    if not roughly:
+        return []
+    hits = process.extract(
+        wording,
+        # Which of equally good ones are the nearest depends on their order among all.
+        {memory_id: alike for alike, _, memory_id in roughly} if len(roughly) <= NEAREST else wordings,
+        scorer=Levenshtein.normalized_similarity,
+        processor=None,
+        score_cutoff=least,
+        limit=NEAREST,
+    )
+    return [memory_id for _, _, memory_id in hits]
 
 
 def _places(memory: Memory | NewMemory, wording: str) -> Iterable[tuple[str, str | Slot]]:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import UnsetType
 
 from recollect.domain.memory import Memory, MemoryChanges, MemoryEdit, MemoryPlan, NewMemory, SavedMemories, holds
-from recollect.domain.memory_plan import Plan, reconcile
+from recollect.domain.memory_plan import Plan, Similarity, reconcile
 from recollect.domain.reconciling import Merge, Neighbour, Skip, decide
 from recollect.domain.scope import Scope
 from recollect.domain.vector import Vector
@@ -143,14 +143,7 @@ class MemoryWriter:
         )
 
     def _plan(self, known: UserKnowledge, new: Sequence[NewMemory], near: Sequence[Memory]) -> Plan:
-        from recollect.service.knowledge import closeness, floats
-
-        together = {one.id: floats(one.vector) for one in new if one.vector is not None} if len(new) > 1 else {}
-
-        def similarity(one: NewMemory, memory: Memory) -> float | None:
-            mine, theirs = together.get(one.id), together.get(memory.id)
-            return known.similarity(one, memory) if mine is None or theirs is None else closeness(mine, theirs)
-
+        similarity = known.similarity if len(new) == 1 else _similarity(known, new)
         thresholds = self._embedding.thresholds
         at = self._means.clock()
         return reconcile(new, near, at=at, similarity=similarity, thresholds=thresholds, said=known.said)
@@ -296,6 +289,19 @@ def _together(first: SavedMemories, then: SavedMemories) -> SavedMemories:
         skipped=tuple(one for one in first.skipped if one not in changed),
         revision=then.revision,
     )
+
+
+def _similarity(known: UserKnowledge, new: Sequence[NewMemory]) -> Similarity:
+    """Return what compares new memories with stored ones and with each other."""
+    from recollect.service.knowledge import closeness, floats
+
+    together = {one.id: floats(one.vector) for one in new if one.vector is not None}
+
+    def similarity(one: NewMemory, memory: Memory) -> float | None:
+        mine, theirs = together.get(one.id), together.get(memory.id)
+        return known.similarity(one, memory) if mine is None or theirs is None else closeness(mine, theirs)
+
+    return similarity
 
 
 def _too_many() -> ConflictError:

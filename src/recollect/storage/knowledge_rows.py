@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -61,16 +62,16 @@ _MEMORY_TIMES = ("valid_from", "valid_to", "created_at", "updated_at", "last_acc
 _MEMORY_COUNTERS = ("last_accessed_at", "access_count")
 
 
-_GUARDED = tuple(name for name in _MEMORY if name not in _MEMORY_COUNTERS)
+_guarded = itemgetter(*(name for name in _MEMORY if name not in _MEMORY_COUNTERS))
 
 
 def _memory_checksum(scope: Scope, row: Mapping[str, Any]) -> int:
-    return checksum(scope.tenant, scope.user, *map(row.__getitem__, _GUARDED))
+    return checksum(scope.tenant, scope.user, *_guarded(row))
 
 
 def memory_values(scope: Scope, memory: Memory) -> dict[str, Any]:
     """Return the column values of a memory."""
-    row: dict[str, Any] = {name: getattr(memory, name) for name in _MEMORY}
+    row: dict[str, Any] = msgspec.structs.asdict(memory)
     for name in _MEMORY_TIMES:
         if row[name] is not None:
             row[name] = micros(row[name])

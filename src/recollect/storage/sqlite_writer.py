@@ -1,9 +1,9 @@
 """The one writer of a SQLite file: concurrent writes share a commit, each is acknowledged only after it.
 
 Writes that arrive together, or while a commit runs, form the next batch; each runs in a savepoint of its own.
-A lone write on a quick disk runs where it was asked for: a hop to a thread and back costs as much as the commit.
-So do the statements of a small batch, since a thread that runs them would wait for its turn after each; the thread
-then commits, which takes no turn, while the next batch is made.
+On a quick disk a small batch runs where it was asked for: a hop to a thread and back costs as much as the commit,
+and a thread waits for its turn while others compute.
+On another disk only its statements do, since a thread would wait for its turn after each; the thread then commits.
 """
 
 from __future__ import annotations
@@ -35,10 +35,13 @@ CHECKPOINT_PAGES = 2_000
 MAX_BATCH = 256
 #: A batch of several writers is a sign that more will come: this many batches of one end the expectation.
 COMPANY = 8
+#: Turns of the loop for which a batch waits for company: about as many as one who was answered takes to write again.
+#: They take long only if others work meanwhile.
+TURNS = 4
 #: How long a scrub may keep writers waiting for other users of the file.
 SCRUB_WAIT_MS = 200
 #: Commits slower than this are never run on the event loop.
-QUICK_COMMIT = 0.001
+QUICK_COMMIT = 0.002
 #: Batches whose statements take longer than this, as those before them did, are not run on the event loop.
 QUICK_BATCH = 0.005
 
@@ -144,12 +147,19 @@ class SqliteWriter:
         self._pending.append(write)
         if not self._flushing:
             self._flushing = True
-            self._loop.call_soon(self._flush)
+            self._loop.call_soon(self._gather, TURNS if self._company else 0)
         return await future
 
     def _is_lone(self) -> bool:
         """Tell whether nobody else writes, so that there is nobody to share a commit with."""
         return not (self._pending or self._busy or self._lone or self._company) and self._is_quick()
+
+    def _gather(self, turns: int) -> None:
+        """Start the next batch after so many turns of the loop."""
+        if turns and len(self._pending) < MAX_BATCH:
+            self._loop.call_soon(self._gather, turns - 1)
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         """Start the next batch, unless one runs; its end calls this again."""
@@ -158,7 +168,7 @@ class SqliteWriter:
             return
         batch, self._pending = self._pending[:MAX_BATCH], self._pending[MAX_BATCH:]
         self._company = COMPANY if len(batch) > 1 else max(0, self._company - 1)
-        if len(batch) == 1 and self._is_quick() and self._run_here(batch):
+        if self._is_quick() and (len(batch) == 1 or self._is_small(batch)) and self._run_here(batch):
             self._settle(batch)
             return
         if not self._is_small(batch) or not self._begin_here():
@@ -233,7 +243,9 @@ class SqliteWriter:
         for write in batch:
             write.settle()
         if self._pending:
-            self._flush()
+            if not self._flushing:
+                self._flushing = True
+                self._gather(TURNS)
         elif self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
