@@ -74,7 +74,7 @@ class StaticEmbedder(Embedder):
         for place, text in enumerate(texts):
             numbers = pieces.numbers(text)
             for begin in range(0, len(numbers), _PIECES_AT_A_TIME):
-                rows = vectors.rows[numbers[begin : begin + _PIECES_AT_A_TIME]]
+                rows = vectors.rows.take(numbers[begin : begin + _PIECES_AT_A_TIME], axis=0)
                 sums[place] += np.add.reduce(rows, axis=0, dtype=np.int32)
         lengths = np.sqrt(np.square(sums).sum(axis=1, keepdims=True))
         unit: NDArray[np.float64] = np.divide(sums, lengths, out=np.zeros(sums.shape), where=lengths > 0)

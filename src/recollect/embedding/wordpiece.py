@@ -49,7 +49,8 @@ class WordPieces:
 
     def _split(self, text: str) -> list[str]:
         if text.isascii():
-            return _ASCII_WORD.findall(text.translate(_ASCII_CONTROLS).lower())
+            plain = text if text.isprintable() else text.translate(_ASCII_CONTROLS)
+            return _ASCII_WORD.findall(plain.lower())
         return unicodedata.normalize("NFD", text).translate(self._characters).lower().split()
 
 

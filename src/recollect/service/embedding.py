@@ -179,4 +179,5 @@ class Embedding:
         return rows
 
     def _made(self, rows: NDArray[float32]) -> list[Vector]:
-        return [Vector(self.model, row.astype("<f2").tobytes()) for row in rows]
+        model = self.model
+        return [Vector(model, row.tobytes()) for row in rows.astype("<f2")]
