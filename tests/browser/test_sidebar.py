@@ -62,6 +62,14 @@ async def lines(page: Page) -> list[str]:
     return list(found)
 
 
+async def scroll_to(page: Page, number: int) -> None:
+    """Turn the wheel until one of the old conversations is rendered, and back if it was passed."""
+    while not await row(page, f"Old {number:04}").is_visible():
+        shown = [int(name[4:8]) for name in await lines(page) if name.startswith("Old ")]
+        await page.mouse.wheel(0, 600 if max(shown, default=0) < number else -300)
+        await page.evaluate("new Promise(requestAnimationFrame)")
+
+
 async def test_conversations_stand_under_their_day_and_pinned_ones_above_all(visit: Visit, talk: Talk) -> None:
     today = talk.new("Of today")
     client = talk.site.client
@@ -94,10 +102,8 @@ async def test_thousands_are_read_in_pages_and_few_are_rendered(visit: Visit) ->
     await expect(row(page, "Old 0000")).to_be_visible()
     assert len(asked) <= 3, asked
     await row(page, "Old 0000").hover()
-    for target in ("Old 0100", "Old 0200"):
-        while not await row(page, target).is_visible():
-            await page.mouse.wheel(0, 1_500)
-            await page.evaluate("new Promise(requestAnimationFrame)")
+    for target in (100, 200):
+        await scroll_to(page, target)
         assert await page.get_by_role("complementary").get_by_role("listitem").count() <= MOST_RENDERED
     pages = [one for one in asked if "cursor=" in one]
     assert 4 <= len(pages) <= 7, pages

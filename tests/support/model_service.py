@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,6 +35,8 @@ HURRIED = {
 #: What a server that works says to everything.
 SUMMARY = "They talked about tea."
 GOOD = ScriptedReply(text=(SUMMARY,))
+#: How exactly the end of a wait is seen.
+STEP = timedelta(seconds=10)
 #: The kinds of jobs that ask the model.
 ASKING = ("summarise", "title")
 
@@ -103,12 +105,12 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
             await asyncio.sleep(0.005)
 
     async def drained(self) -> list[Job]:
-        """Let time pass until no job waits, and return them all."""
+        """Let time pass step by step until no job waits, and return them all."""
         while True:
             jobs = await self.jobs()
             if not any(job.state in {"queued", "running"} for job in jobs):
                 return jobs
-            await self.pass_time(seconds=10)
+            await self.pass_time(seconds=STEP.total_seconds())
 
     async def pass_time(self, **by: float) -> None:
         """Let time pass, and wait until the worker has tried all that is due then."""

@@ -164,7 +164,8 @@ def test_what_is_added_between_searches_is_found_as_if_all_had_come_together() -
     gone = [msgspec.structs.replace(one, deleted_at=NOW) for one in (others[3], JOB)]
     index.put(IndexedMemory(one) for one in gone)
     (memory_id, closeness), *_ = index.close(direction(5).astype(np.float32), 0.9)
-    assert (memory_id, closeness) == ("m5", pytest.approx(1.0, abs=1e-3))
+    assert memory_id == "m5"
+    assert closeness == pytest.approx(1.0, abs=1e-3)
     every = dict(index.close(direction(3).astype(np.float32), -1.0))
     assert every.keys() == {f"m{number}" for number in range(70) if number != 3}
     assert sorted(every.values(), reverse=True) == list(every.values())

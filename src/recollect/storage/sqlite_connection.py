@@ -53,6 +53,13 @@ def translated(error: apsw.Error) -> StorageError | ConflictError:
     return StorageError(f"SQLite failed: {name}")
 
 
+def casts_doubt(error: BaseException | None) -> bool:
+    """Tell whether a connection that met this error may know half of the file, or only read it."""
+    if isinstance(error, apsw.IOError):
+        return getattr(error, "extendedresult", 0) in (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ)
+    return isinstance(error, apsw.ReadOnlyError)
+
+
 @contextmanager
 def our_errors() -> Iterator[None]:
     """Raise SQLite's errors as ours."""

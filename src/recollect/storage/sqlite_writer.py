@@ -14,14 +14,22 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from recollect.errors import StorageError, StorageUnavailableError
 from recollect.storage.driver import Work
 from recollect.storage.migrations.sqlite import prepare
-from recollect.storage.sqlite_connection import DAMAGED, PASSING, SqliteTransaction, closed_on_failure, translated
+from recollect.storage.pending_write import PendingWrite
+from recollect.storage.sqlite_connection import (
+    DAMAGED,
+    PASSING,
+    SqliteTransaction,
+    casts_doubt,
+    closed_on_failure,
+    translated,
+)
 from recollect.storage.sqlite_scrubber import Progress, Scrubber
 
 T = TypeVar("T")
@@ -46,30 +54,6 @@ QUICK_COMMIT = 0.002
 QUICK_BATCH = 0.005
 
 
-def _casts_doubt(error: BaseException | None) -> bool:
-    if isinstance(error, apsw.IOError):
-        return getattr(error, "extendedresult", 0) in (apsw.SQLITE_IOERR_READ, apsw.SQLITE_IOERR_SHORT_READ)
-    return isinstance(error, apsw.ReadOnlyError)
-
-
-class _Write:
-    __slots__ = ("error", "future", "result", "work")
-
-    def __init__(self, work: Work[Any]) -> None:
-        self.work = work
-        self.future: asyncio.Future[Any] | None = None
-        self.result: Any = None
-        self.error: BaseException | None = None
-
-    def settle(self) -> None:
-        if self.future is None or self.future.done():
-            return
-        if self.error is None:
-            self.future.set_result(self.result)
-        else:
-            self.future.set_exception(self.error)
-
-
 class SqliteWriter:
     """Run writes in batches on one connection; used from one event loop."""
 
@@ -78,7 +62,7 @@ class SqliteWriter:
         self._can_write = can_write
         self._busy_ms = busy_ms
         self._loop = asyncio.get_running_loop()
-        self._pending: list[_Write] = []
+        self._pending: list[PendingWrite] = []
         self._flushing = False
         self._busy = False
         self._closed = False
@@ -102,7 +86,7 @@ class SqliteWriter:
         self.lock = threading.Lock()
         self._tx = self._open()
         #: Batches, and whether their statements have run, so that only the commit is left and the lock is held.
-        self._batches: queue.SimpleQueue[tuple[list[_Write], bool] | None] = queue.SimpleQueue()
+        self._batches: queue.SimpleQueue[tuple[list[PendingWrite], bool] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="recollect-writer", daemon=True)
         self._thread.start()
 
@@ -130,7 +114,7 @@ class SqliteWriter:
         """
         if self._closed:
             raise StorageUnavailableError("the store is closed")
-        write = _Write(work)
+        write = PendingWrite(work)
         if self._is_lone() and self._run_here([write]):
             self._lone = True
             try:
@@ -156,6 +140,7 @@ class SqliteWriter:
 
     def _gather(self, turns: int) -> None:
         """Start the next batch after so many turns of the loop."""
+        self._flushing = True
         if turns and len(self._pending) < MAX_BATCH:
             self._loop.call_soon(self._gather, turns - 1)
         else:
@@ -181,7 +166,7 @@ class SqliteWriter:
             self.lock.release()
             self._settle(batch)
 
-    def _run_here(self, batch: list[_Write]) -> bool:
+    def _run_here(self, batch: list[PendingWrite]) -> bool:
         """Run the batch without a thread, unless that would mean to wait for another user of the file."""
         if not self._begin_here():
             return False
@@ -209,7 +194,7 @@ class SqliteWriter:
             raise
         return True
 
-    def _is_small(self, batch: list[_Write]) -> bool:
+    def _is_small(self, batch: list[PendingWrite]) -> bool:
         """Tell whether the loop may run the statements: soon done, and not while the thread waits for the lock."""
         is_thread_free = not self.is_checkpointing and not self._wants_checkpoint()
         return is_thread_free and self._work_time * len(batch) < QUICK_BATCH
@@ -238,25 +223,23 @@ class SqliteWriter:
                 self._checkpoint()
                 self.is_checkpointing = False
 
-    def _settle(self, batch: list[_Write]) -> None:
+    def _settle(self, batch: list[PendingWrite]) -> None:
         self._busy = False
         for write in batch:
             write.settle()
-        if self._pending:
-            if not self._flushing:
-                self._flushing = True
-                self._gather(TURNS)
-        elif self._drained is not None and not self._drained.done():
+        if self._pending and not self._flushing:
+            self._gather(TURNS)
+        elif not self._pending and self._drained is not None and not self._drained.done():
             self._drained.set_result(None)
 
-    def _run(self, batch: list[_Write]) -> None:
+    def _run(self, batch: list[PendingWrite]) -> None:
         """Run the batch in one transaction; after a failure of the file no write of it counts as done."""
         if self._broken or (self._is_doubtful and self._can_write()):
             self._reopen()
         if self._tried(self._run_statements, batch):
             self._tried(self._commit, batch)
 
-    def _tried(self, step: Callable[[list[_Write]], None], batch: list[_Write]) -> bool:
+    def _tried(self, step: Callable[[list[PendingWrite]], None], batch: list[PendingWrite]) -> bool:
         """Take a step; if it fails, every write of the batch fails with it, and the writer goes on."""
         try:
             step(batch)
@@ -270,7 +253,7 @@ class SqliteWriter:
             return False
         return True
 
-    def _run_statements(self, batch: list[_Write]) -> None:
+    def _run_statements(self, batch: list[PendingWrite]) -> None:
         # Not what a thread waits for its turn, which would keep the statements with it for good.
         started = time.thread_time()
         self._run_together(batch)
@@ -278,13 +261,13 @@ class SqliteWriter:
         took = (time.thread_time() - started) / len(batch)
         self._work_time += (took - self._work_time) / 8
 
-    def _commit(self, batch: list[_Write]) -> None:
+    def _commit(self, batch: list[PendingWrite]) -> None:
         started = time.perf_counter()
         self._tx.connection.execute("COMMIT")
         took = time.perf_counter() - started
         self._commit_time += (took - self._commit_time) / 8
 
-    def _run_together(self, batch: list[_Write]) -> None:
+    def _run_together(self, batch: list[PendingWrite]) -> None:
         """Run the works one after the other; if one refuses, start again with a savepoint for each.
 
         Savepoints cost a tenth of a small write, and refusals are rare.
@@ -306,7 +289,7 @@ class SqliteWriter:
             for write in batch:
                 self._run_in_savepoint(write)
 
-    def _run_in_savepoint(self, write: _Write) -> None:
+    def _run_in_savepoint(self, write: PendingWrite) -> None:
         execute, mark = self._tx.connection.execute, self._tx.mark()
         execute("SAVEPOINT work")
         try:
@@ -323,10 +306,10 @@ class SqliteWriter:
             self._tx.back_to(mark)
         execute("RELEASE work")
 
-    def _fail(self, batch: list[_Write], error: BaseException) -> None:
+    def _fail(self, batch: list[PendingWrite], error: BaseException) -> None:
         for write in batch:
             write.error = write.error or error
-        self._is_doubtful = self._is_doubtful or _casts_doubt(error.__cause__)
+        self._is_doubtful = self._is_doubtful or casts_doubt(error.__cause__)
         self._tx.back_to(0)
         try:
             if self._tx.connection.in_transaction:
