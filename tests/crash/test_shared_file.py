@@ -79,7 +79,7 @@ def test_processes_that_write_and_erase_leave_a_sound_file_and_index(
         for number in range(4)
     ]
     ended = [process.communicate(timeout=110) for process in processes]
-    assert [error for _, error in ended] == [""] * 4
+    assert [(process.returncode, error) for process, (_, error) in zip(processes, ended, strict=True)] == [(0, "")] * 4
     print(f"seed {seed}: erasures not scrubbed at once: {[int(said) for said, _ in ended]}")
     contents = checked(path)
     assert all(part_of(contents, f"k{number}")["audit"] for number in range(4))

@@ -230,3 +230,29 @@ def test_a_scrub_of_a_file_in_use_says_that_it_is_blocked(tmp_path: Path) -> Non
     scrub(writer)
     reader.close()
     writer.close()
+
+
+@pytest.mark.parametrize("written_again", [False, True])
+def test_a_log_that_another_connection_cut_is_no_longer_believed(tmp_path: Path, written_again: bool) -> None:
+    path = str(tmp_path / "r.db")
+    writer, other = apsw.Connection(path), apsw.Connection(path)
+    writer.pragma("journal_mode", "wal")
+    writer.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT)")
+    scrubber = Scrubber(writer)
+    assert scrubber.step() == "done"
+    writer.execute("INSERT INTO rows VALUES (1, 'one')")
+    frames, _ = writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    if written_again:
+        other.execute("INSERT INTO rows VALUES (2, 'zqgone')")
+        other.execute("DELETE FROM rows WHERE id = 2")
+    # The frames that it names are gone, and so is the knowledge of what they changed.
+    scrubber.note(frames + 3)
+    scrubber.ask()
+    while (progress := scrubber.step()) == "part":
+        pass
+    assert progress == "done"
+    assert writer.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert b"zqgone" not in (tmp_path / "r.db").read_bytes()
+    other.close()
+    writer.close()

@@ -76,8 +76,10 @@ class Scrubber:
         if frames and self._remembers:
             try:
                 with self._opened("-wal", apsw.SQLITE_OPEN_WAL) as wal:
-                    self._is_lost |= self._salt not in (None, wal.xRead(8, 16))
-                    self._changed.update(_pages_of(wal, frames))
+                    pages = set(_pages_of(wal, frames))
+                    # Another process may have cut the WAL meanwhile; then frames are read as zeros or not at all.
+                    self._is_lost |= self._salt not in (None, wal.xRead(8, 16)) or 0 in pages
+                    self._changed |= pages - {0}
             except apsw.Error:
                 self._is_lost = True
         if len(self._changed) > MAX_CHANGED:
