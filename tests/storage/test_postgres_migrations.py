@@ -100,6 +100,26 @@ async def test_servers_that_start_at_once_migrate_once(postgres_url: str) -> Non
 
 
 @pytest.mark.spec("R31")
+async def test_who_waited_for_another_migration_finds_it_done(postgres_url: str) -> None:
+    with connect(postgres_url) as first, connect(postgres_url) as second:
+        migrations._set_up(first, (migrations.APP_ROLE, *migrations.FUNCTION_ROLES))
+        # It looks for the record before it waits, and Postgres may remember that there was none.
+        assert migrations.status(second).current == 0
+        with first.transaction():
+            first.execute("SELECT pg_advisory_xact_lock(%s)", (migrations._LOCK,))
+            waiting = asyncio.create_task(asyncio.to_thread(migrate, second))
+            query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND pid = %s"
+            while first.execute(query, (second.info.backend_pid,)).fetchone() != (1,):
+                await asyncio.sleep(0.01)
+            first.execute(migrations._RECORD)
+            first.execute("INSERT INTO recollect.schema_migrations VALUES (1, 'initial', 'now')")
+        assert await waiting == [1]
+        assert migrations.status(second).current == 1
+        # Nothing was created a second time.
+        assert second.execute("SELECT to_regclass('recollect.meta')").fetchone() == (None,)
+
+
+@pytest.mark.spec("R31")
 async def test_a_migration_killed_midway_leaves_nothing_and_runs_again(postgres_url: str) -> None:
     with connect(postgres_url) as admin:
         admin.execute(

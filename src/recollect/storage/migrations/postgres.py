@@ -33,6 +33,13 @@ CREATE TABLE IF NOT EXISTS recollect.schema_migrations (
     version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL
 )
 """
+#: Read from the catalog: `to_regclass` may still know that there was no table before another program created it.
+_HAS_RECORD = """
+SELECT EXISTS (
+    SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'recollect' AND c.relname = 'schema_migrations'
+)
+"""
 #: What Postgres raises if it has no such extension, in older and in newer versions.
 _ABSENT = (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported)
 #: Whether the extension, if there is one, is new enough to have the type of our vectors.
@@ -50,7 +57,7 @@ def status(connection: Connection) -> SchemaStatus:
 
 
 def _version(connection: Connection) -> int:
-    if not _value(connection, "SELECT to_regclass('recollect.schema_migrations') IS NOT NULL"):
+    if not _value(connection, _HAS_RECORD):
         return 0
     return int(_value(connection, "SELECT COALESCE(MAX(version), 0) FROM recollect.schema_migrations"))
 
