@@ -109,8 +109,10 @@ async def test_who_waited_for_another_migration_finds_it_done(postgres_url: str)
             first.execute("SELECT pg_advisory_xact_lock(%s)", (migrations._LOCK,))
             waiting = asyncio.create_task(asyncio.to_thread(migrate, second))
             query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND pid = %s"
-            while first.execute(query, (second.info.backend_pid,)).fetchone() != (1,):
+            is_waiting = False
+            while not is_waiting:
                 await asyncio.sleep(0.01)
+                is_waiting = first.execute(query, (second.info.backend_pid,)).fetchone() == (1,)
             first.execute(migrations._RECORD)
             first.execute("INSERT INTO recollect.schema_migrations VALUES (1, 'initial', 'now')")
         assert await waiting == [1]
