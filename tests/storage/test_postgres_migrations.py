@@ -100,9 +100,11 @@ async def test_servers_that_start_at_once_migrate_once(postgres_url: str) -> Non
 
 
 @pytest.mark.spec("R31")
-async def test_who_waited_for_another_migration_finds_it_done(postgres_url: str) -> None:
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+async def test_who_waited_for_another_migration_finds_it_done(postgres_url: str, isolation: str) -> None:
     with connect(postgres_url) as first, connect(postgres_url) as second:
         migrations._set_up(first, (migrations.APP_ROLE, *migrations.FUNCTION_ROLES))
+        second.execute("SELECT set_config('default_transaction_isolation', %s, false)", (isolation,))
         # It looks for the record before it waits, and Postgres may remember that there was none.
         assert migrations.status(second).current == 0
         with first.transaction():

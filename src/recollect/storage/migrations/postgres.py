@@ -76,6 +76,8 @@ def migrate(connection: Connection, target: int | None = None) -> Iterator[Migra
     _set_up(connection, (APP_ROLE, *FUNCTION_ROLES))
     for step, direction in plan("postgres", _version(connection), target):
         with connection.transaction():
+            # Whatever the default of the database is: what another program committed while we waited must be seen.
+            connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             if plan("postgres", _version(connection), target)[:1] == [(step, direction)]:
                 connection.execute("SET LOCAL search_path = recollect")
