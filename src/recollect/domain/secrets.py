@@ -56,22 +56,7 @@ def _by_hint() -> dict[str, tuple[int, ...]]:
 
 #: A text without any of these holds no secret that is known by what stands before it.
 _BY_HINT = _by_hint()
-
-
-def _by_sign() -> dict[str, tuple[str, ...]]:
-    """Return the hints by a sign that each of them has, so that most need not be looked for in a plain text."""
-    found: dict[str, list[str]] = {}
-    for hint in _BY_HINT:
-        sign = next((sign for sign in "_-=/" if sign in hint), None)
-        if sign is not None:
-            found.setdefault(sign, []).append(hint)
-    return {sign: tuple(hints) for sign, hints in found.items()}
-
-
-_BY_SIGN = _by_sign()
-_UNSIGNED = [hint for hint in _BY_HINT if not any(hint in hints for hints in _BY_SIGN.values())]
-_PLAIN = tuple(hint for hint in _UNSIGNED if hint.isascii())
-_FOREIGN = tuple(hint for hint in _UNSIGNED if not hint.isascii())
+_HINTS = tuple(_BY_HINT)
 #: Two digits, which every number that is a secret has somewhere.
 _DIGITS = re.compile(r"[0-9][0-9]")
 
@@ -91,7 +76,7 @@ def redacted(text: str) -> Redaction:
     """
     lowered = text.lower()
     found: list[str] = []
-    for place in sorted({place for hint in _hints(lowered) for place in _BY_HINT[hint]}):
+    for place in sorted({place for hint in _HINTS if hint in lowered for place in _BY_HINT[hint]}):
         kind, pattern, check = _NAMED[place]
         text = _without(text, kind, pattern, check, found)
     if _DIGITS.search(text):
@@ -99,15 +84,6 @@ def redacted(text: str) -> Redaction:
         text = _without(text, "card", _CARD, _is_card, found)
         text = _without(text, "iban", _IBAN, _is_iban, found)
     return Redaction(text=text, found=tuple(found))
-
-
-def _hints(lowered: str) -> list[str]:
-    """Return the hints that stand in a text."""
-    hints = [hint for hint in _PLAIN if hint in lowered]
-    for sign, more in _BY_SIGN.items():
-        if sign in lowered:
-            hints += [hint for hint in more if hint in lowered]
-    return hints if lowered.isascii() else hints + [hint for hint in _FOREIGN if hint in lowered]
 
 
 def _without(text: str, kind: str, pattern: re.Pattern[str], check: Check, found: list[str]) -> str:
