@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -25,29 +26,17 @@ class MemoryRules(RuleBasedStateMachine):
     now: datetime
     claims: list[tuple[Scope, Claim]]
 
+    # How the machine calls both stores, and what it draws and knows.
+    both: Callable[..., Any]
+    draw_scope: Callable[[DataObject], Scope]
+    known_messages: Callable[[], list[str]]
+    draw_conversation: Callable[[DataObject, Scope], str]
+    draw_memory: Callable[[DataObject, Scope], str]
+    peek: Callable[[Scope], UserData]
+
     def __init__(self) -> None:
         super().__init__()
         self.followed = Followed()
-
-    # What the machine that takes these rules in says; Hypothesis' own metaclass leaves no place for an abstract one.
-
-    def both(self, method: str, *arguments: object) -> Any:
-        raise NotImplementedError
-
-    def draw_scope(self, data: DataObject) -> Scope:
-        raise NotImplementedError
-
-    def known_messages(self) -> list[str]:
-        raise NotImplementedError
-
-    def draw_conversation(self, data: DataObject, scope: Scope) -> str:
-        raise NotImplementedError
-
-    def draw_memory(self, data: DataObject, scope: Scope) -> str:
-        raise NotImplementedError
-
-    def peek(self, scope: Scope) -> UserData:
-        raise NotImplementedError
 
     @rule(data=st.data())
     def add_memories(self, data: DataObject) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import repeat
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz import process
@@ -89,14 +88,17 @@ def test_of_many_that_are_alike_the_same_nearest_are_taken(count: int, new: str)
     assert near(knowledge_of(texts), newcomer(new)) == alike(texts, normalised(new))
 
 
-@pytest.mark.parametrize(("one", "other"), [*SAME, *((other, one) for one, other in SAME)])
-def test_what_says_the_same_is_found_among_others_by_its_meaning_or_its_wording(one: str, other: str) -> None:
-    others = [text for pair in SAME if one not in pair for text in pair]
-    mine, theirs, *rest = vectors_of([one, other, *others])
-    known = knowledge_of([other, *others], [theirs, *rest])
-    similarity = closeness(floats(mine), floats(theirs))
-    is_same = are_same(Said(one), Said(other), similarity, DEFAULT_THRESHOLDS)
-    assert is_same <= ("m000" in near(known, newcomer(one, mine)))
+def test_what_says_the_same_is_found_among_others_by_its_meaning_or_its_wording() -> None:
+    found: list[tuple[str, str]] = []
+    for one, other in [*SAME, *((other, one) for one, other in SAME)]:
+        others = [text for pair in SAME if one not in pair for text in pair]
+        mine, theirs, *rest = vectors_of([one, other, *others])
+        if are_same(Said(one), Said(other), closeness(floats(mine), floats(theirs)), DEFAULT_THRESHOLDS):
+            known = knowledge_of([other, *others], [theirs, *rest])
+            assert "m000" in near(known, newcomer(one, mine)), (one, other)
+            found.append((one, other))
+    # All but one pair, which is neither worded nor meant alike enough to be looked at.
+    assert len(found) >= 2 * len(SAME) - 2
 
 
 def test_what_has_no_vector_yet_is_found_by_its_wording() -> None:
